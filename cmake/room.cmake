@@ -1,0 +1,33 @@
+# mqcore_room(NAME [LINK targets...] [INSIDE targets...]): the folder's sources as one static library
+# mqcore_NAME, with the rooms it may see as LINK and libraries that stay inside it as INSIDE. A folder is a room, a target and a namespace.
+function(mqcore_room name)
+  cmake_parse_arguments(room "" "" "LINK;INSIDE" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  if(sources)
+    add_library(mqcore_${name} STATIC ${sources})
+    set(scope PUBLIC)
+    target_link_libraries(mqcore_${name} PRIVATE mqcore_warnings ${room_INSIDE})
+  else()
+    add_library(mqcore_${name} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_include_directories(mqcore_${name} ${scope} ${PROJECT_SOURCE_DIR}/core)
+  target_link_libraries(mqcore_${name} ${scope} ${room_LINK})
+endfunction()
+
+# mqcore_tests(NAME [LINK targets...]): the folder's *_test.cpp as one Catch2 program, one ctest entry.
+function(mqcore_tests name)
+  cmake_parse_arguments(tests "" "" "LINK;LABELS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp)
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(${name} ${sources})
+  target_link_libraries(${name} PRIVATE ${tests_LINK} mqcore_catch mqcore_warnings)
+  target_compile_definitions(${name} PRIVATE
+    MQCORE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" MQCORE_BUILD_DIR="${PROJECT_BINARY_DIR}")
+  add_test(NAME ${name} COMMAND ${name})
+  if(tests_LABELS)
+    set_tests_properties(${name} PROPERTIES LABELS "${tests_LABELS}")
+  endif()
+endfunction()

@@ -1,0 +1,45 @@
+#pragma once
+// A driver as planning and listing see it: its driver.toml, read without loading any foreign code.
+// The claims are the ones of mqcore_info and are compared with it when a worker loads the library.
+
+#include "mqcore/driver.h"
+#include "support/result.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace mqcore::driver {
+
+struct Claims {
+    std::uint32_t shape = 0;         // MQCORE_SHAPE_*
+    std::uint32_t protocols = 0;     // MQCORE_V311 | MQCORE_V5
+    std::uint32_t publish_qos = 0;   // MQCORE_QOS*
+    std::uint32_t subscribe_qos = 0; // MQCORE_QOS*
+    std::uint32_t features = 0;      // MQCORE_FEATURE_*
+    std::uint32_t max_window = 0;    // 0: no limit
+    std::uint32_t qos0_completion = 0; // MQCORE_QOS0_*, 0: not said
+
+    bool operator==(const Claims&) const = default;
+};
+
+struct Descriptor {
+    std::string id;      // [a-z0-9-]+
+    std::string library; // the client library's own name
+    std::string summary; // one line: what it is
+    std::string package; // of a language environment, e.g. "paho-mqtt"; may be empty
+    std::filesystem::path folder;       // holds driver.toml
+    std::filesystem::path library_file; // the .so to load: its own `file`, or that of its host
+    std::string host;                   // id of the host that serves it ("python"); empty: none
+    std::filesystem::path host_folder;  // holds host.toml; empty: none
+    bool is_harness_floor = false;      // a null client: measures mqcore itself, not a library
+    Claims claims;
+};
+
+std::string_view name_of_shape(std::uint32_t shape);                  // "sync", "nowait", "awaited"
+std::string_view name_of_qos0_completion(std::uint32_t completion);   // "handed over", "written", "drained"
+std::vector<std::string> names_of_features(std::uint32_t features);   // as in driver.toml: "tls", ...
+std::vector<std::string> names_of_protocols(std::uint32_t protocols); // "3.1.1", "5"
+
+} // namespace mqcore::driver

@@ -1,0 +1,106 @@
+#pragma once
+// What one receiver knows of the messages that reached it: counts by phase, the ledger of sequence
+// numbers, damage, strays, and latency. The peer's sink and the worker's sink are this class, so both
+// ends of a run count the same way. One writer; record() allocates nothing and calls no kernel.
+
+#include "measure/histogram.hpp"
+#include "measure/ledger.hpp"
+#include "measure/offer.hpp"
+#include "measure/payload.hpp"
+#include "measure/schedule.hpp"
+
+#include <vector>
+
+namespace mqcore::measure {
+
+struct ArrivalSpec {
+    std::uint32_t tag = 0;                      // of this run
+    std::vector<std::uint32_t> payload_bytes;   // every length that may arrive
+    std::optional<double> rate;                 // of the sender's fixed offer, for "since due"
+    std::uint64_t ledger_capacity = SequenceLedger::kDefaultCapacity;
+};
+
+class ArrivalRecorder {
+  public:
+    ArrivalRecorder(const ArrivalSpec& spec, const Schedule& schedule);
+
+    enum class Verdict { counted, duplicate, damaged, stray };
+
+    // payload may be null when bytes is 0. is_retained: the packet's RETAIN flag where the caller can
+    // see it (MQTT 3.1.1 section 3.3.1.3): a leftover of another run, never counted.
+    Verdict record(const void* data, std::size_t bytes, Nanoseconds now, bool is_retained = false) {
+        const auto* payload = static_cast<const std::uint8_t*>(data);
+        if (is_retained || (carries_tag(bytes) && read_tag(payload) != tag_)) {
+            ++stray_;
+            return Verdict::stray;
+        }
+        ++total_;
+        if (schedule_.in_window(now))
+            ++window_;
+        else if (now >= schedule_.window_end())
+            ++drain_;
+        if (!is_expected_length(bytes) || !fill_.intact(payload, bytes)) {
+            if (damaged_++ == 0)
+                first_damaged_bytes_ = bytes;
+            return Verdict::damaged;
+        }
+        if (carries_sequence(bytes)) {
+            const std::uint64_t sequence = read_sequence(payload);
+            if (ledger_.record(sequence) == SequenceLedger::Arrival::duplicate)
+                return Verdict::duplicate; // its latency is that of a repetition, not of the message
+            if (offer_.is_paced())
+                record_since(offer_.due_ns(sequence), now, since_due_);
+        }
+        if (carries_stamp(bytes))
+            record_since(read_stamp(payload), now, transit_);
+        return Verdict::counted;
+    }
+
+    std::uint64_t total() const { return total_; }
+    std::uint64_t window() const { return window_; }
+    const SequenceLedger& ledger() const { return ledger_; }
+    const Histogram& transit() const { return transit_; }
+
+    // {"total", "window", "drain", "stray", "damaged", "first_damaged_bytes", "impossible_latency",
+    //  "ledger": {...} or null when no payload carries a sequence, "transit", "since_due"}
+    support::Json to_json() const;
+
+  private:
+    bool is_expected_length(std::size_t bytes) const {
+        if (bytes == only_length_)
+            return true;
+        for (const std::uint32_t length : lengths_)
+            if (length == bytes)
+                return true;
+        return false;
+    }
+    // A message belongs to the window by the instant it was sent (or due), so that the slowest ones,
+    // which arrive in the drain, are not cut off.
+    void record_since(Nanoseconds from, Nanoseconds now, Histogram& histogram) {
+        if (!schedule_.in_window(from))
+            return;
+        if (now < from)
+            ++impossible_latency_; // from the future: counted and shown, never binned as 0
+        else
+            histogram.record(now - from);
+    }
+
+    Schedule schedule_;
+    Offer offer_;
+    std::uint32_t tag_;
+    std::size_t only_length_;
+    std::vector<std::uint32_t> lengths_;
+    FillCheck fill_;
+    SequenceLedger ledger_;
+    std::uint64_t total_ = 0;
+    std::uint64_t window_ = 0;
+    std::uint64_t drain_ = 0;
+    std::uint64_t stray_ = 0;
+    std::uint64_t damaged_ = 0;
+    std::uint64_t impossible_latency_ = 0;
+    std::uint64_t first_damaged_bytes_ = 0;
+    Histogram transit_;
+    Histogram since_due_;
+};
+
+} // namespace mqcore::measure

@@ -1,0 +1,200 @@
+#include "measure/specification.hpp"
+
+namespace mqcore::measure {
+namespace {
+
+using support::Json;
+using support::JsonArray;
+using support::JsonObject;
+
+Json optional_number(const auto& value) { return value ? Json(*value) : Json(nullptr); }
+
+Json texts(const std::vector<std::string>& values) {
+    JsonArray array;
+    for (const std::string& value : values)
+        array.emplace_back(value);
+    return array;
+}
+
+std::vector<std::string> texts_from(const Json& json, std::string_view key) {
+    std::vector<std::string> values;
+    if (const Json* array = support::find(json, key); array && array->is_array())
+        for (const Json& item : array->get_array())
+            if (item.is_string())
+                values.emplace_back(item.get_string());
+    return values;
+}
+
+Json lengths(const std::vector<std::uint32_t>& values) {
+    return JsonArray(values.begin(), values.end());
+}
+
+std::vector<std::uint32_t> lengths_from(const Json& json, std::string_view key) {
+    std::vector<std::uint32_t> values;
+    if (const Json* array = support::find(json, key); array && array->is_array())
+        for (const Json& item : array->get_array())
+            values.push_back(item.to_number<std::uint32_t>());
+    return values;
+}
+
+std::optional<double> rate_from(const Json& json) {
+    const double rate = support::number_or(json, "rate", 0);
+    return rate > 0 ? std::optional(rate) : std::nullopt;
+}
+
+std::uint32_t small_or(const Json& json, std::string_view key, std::uint32_t fallback) {
+    return static_cast<std::uint32_t>(support::unsigned_or(json, key, fallback));
+}
+
+Json to_json(const Endpoint& endpoint) {
+    return JsonObject{{"host", endpoint.host},
+                      {"port", endpoint.port},
+                      {"ca_file", endpoint.ca_file},
+                      {"protocol", name_of(endpoint.protocol)},
+                      {"client_id", endpoint.client_id},
+                      {"keepalive_s", endpoint.keepalive_s},
+                      {"receive_maximum", endpoint.receive_maximum}};
+}
+
+Endpoint endpoint_from(const Json& json) {
+    return {.host = support::text_or(json, "host", ""),
+            .port = static_cast<std::uint16_t>(small_or(json, "port", 0)),
+            .ca_file = support::text_or(json, "ca_file", ""),
+            .protocol = protocol_of(support::text_or(json, "protocol", "3.1.1"))
+                            .value_or(Protocol::v311),
+            .client_id = support::text_or(json, "client_id", ""),
+            .keepalive_s = small_or(json, "keepalive_s", 60),
+            .receive_maximum = small_or(json, "receive_maximum", 0)};
+}
+
+Json to_json(const SendSpec& send) {
+    return JsonObject{{"topics", texts(send.topics)},
+                      {"payload_bytes", lengths(send.payload_bytes)},
+                      {"qos", send.qos},
+                      {"rate", optional_number(send.rate)},
+                      {"pacing", name_of(send.pacing)},
+                      {"window", send.window},
+                      {"tag", send.tag},
+                      {"limit", optional_number(send.limit)}};
+}
+
+std::optional<SendSpec> send_from(const Json& json) {
+    const Json* send = support::find(json, "send");
+    if (!send || !send->is_object())
+        return std::nullopt;
+    const std::uint64_t limit = support::unsigned_or(*send, "limit", 0);
+    return SendSpec{.topics = texts_from(*send, "topics"),
+                    .payload_bytes = lengths_from(*send, "payload_bytes"),
+                    .qos = small_or(*send, "qos", 0),
+                    .rate = rate_from(*send),
+                    .pacing = pacing_of(support::text_or(*send, "pacing", "tick"))
+                                  .value_or(Pacing::tick),
+                    .window = small_or(*send, "window", 64),
+                    .tag = small_or(*send, "tag", 0),
+                    .limit = limit ? std::optional(limit) : std::nullopt};
+}
+
+Json to_json(const ReceiveSpec& receive) {
+    return JsonObject{{"filters", texts(receive.filters)},
+                      {"qos", receive.qos},
+                      {"tag", receive.tag},
+                      {"payload_bytes", lengths(receive.payload_bytes)},
+                      {"rate", optional_number(receive.rate)}};
+}
+
+std::optional<ReceiveSpec> receive_from(const Json& json) {
+    const Json* receive = support::find(json, "receive");
+    if (!receive || !receive->is_object())
+        return std::nullopt;
+    return ReceiveSpec{.filters = texts_from(*receive, "filters"),
+                       .qos = small_or(*receive, "qos", 0),
+                       .tag = small_or(*receive, "tag", 0),
+                       .payload_bytes = lengths_from(*receive, "payload_bytes"),
+                       .rate = rate_from(*receive)};
+}
+
+Json optional_json(const auto& value) { return value ? to_json(*value) : Json(nullptr); }
+
+} // namespace
+
+std::string_view name_of(Protocol protocol) { return protocol == Protocol::v311 ? "3.1.1" : "5"; }
+
+std::optional<Protocol> protocol_of(std::string_view name) {
+    if (name == "3.1.1")
+        return Protocol::v311;
+    if (name == "5")
+        return Protocol::v5;
+    return std::nullopt;
+}
+
+constexpr std::pair<PeerRole, std::string_view> kPeerRoles[] = {{PeerRole::sink, "sink"},
+                                                                {PeerRole::source, "source"},
+                                                                {PeerRole::echo, "echo"},
+                                                                {PeerRole::probe, "probe"}};
+
+std::string_view name_of(PeerRole role) {
+    for (const auto& [value, name] : kPeerRoles)
+        if (value == role)
+            return name;
+    return "";
+}
+
+std::optional<PeerRole> peer_role_of(std::string_view wanted) {
+    for (const auto& [value, name] : kPeerRoles)
+        if (name == wanted)
+            return value;
+    return std::nullopt;
+}
+
+Json to_json(const WorkerSpec& spec) {
+    JsonArray options;
+    for (const auto& [key, value] : spec.options)
+        options.push_back(JsonArray{key, value});
+    return JsonObject{{"driver_file", spec.driver_file},
+                      {"driver_folder", spec.driver_folder},
+                      {"environment", spec.environment},
+                      {"endpoint", to_json(spec.endpoint)},
+                      {"connections", spec.connections},
+                      {"send", optional_json(spec.send)},
+                      {"receive", optional_json(spec.receive)},
+                      {"options", std::move(options)}};
+}
+
+support::Result<WorkerSpec> worker_spec_from_json(const Json& json) {
+    const Json* endpoint = support::find(json, "endpoint");
+    if (!endpoint)
+        return support::Error{support::ErrorCode::internal, "worker specification without 'endpoint'", {}};
+    WorkerSpec spec{.driver_file = support::text_or(json, "driver_file", ""),
+                    .driver_folder = support::text_or(json, "driver_folder", ""),
+                    .environment = support::text_or(json, "environment", ""),
+                    .endpoint = endpoint_from(*endpoint),
+                    .connections = small_or(json, "connections", 1),
+                    .send = send_from(json),
+                    .receive = receive_from(json),
+                    .options = {}};
+    if (const Json* options = support::find(json, "options"); options && options->is_array())
+        for (const Json& pair : options->get_array())
+            spec.options.emplace_back(pair.at(0).as_string(), pair.at(1).as_string());
+    return spec;
+}
+
+Json to_json(const PeerSpec& spec) {
+    return JsonObject{{"role", name_of(spec.role)},
+                      {"endpoint", to_json(spec.endpoint)},
+                      {"send", optional_json(spec.send)},
+                      {"receive", optional_json(spec.receive)}};
+}
+
+support::Result<PeerSpec> peer_spec_from_json(const Json& json) {
+    const Json* endpoint = support::find(json, "endpoint");
+    const auto role = peer_role_of(support::text_or(json, "role", ""));
+    if (!endpoint || !role)
+        return support::Error{support::ErrorCode::internal,
+                              "peer specification without 'endpoint' or with an unknown 'role'", {}};
+    return PeerSpec{.role = *role,
+                    .endpoint = endpoint_from(*endpoint),
+                    .send = send_from(json),
+                    .receive = receive_from(json)};
+}
+
+} // namespace mqcore::measure

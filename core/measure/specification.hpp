@@ -1,0 +1,83 @@
+#pragma once
+// What the orchestrator asks of a worker and of a peer for one run, as it crosses the control channel.
+// Plain data with a JSON form; docs/architecture.md describes the dialogue around it.
+
+#include "measure/offer.hpp"
+#include "support/json.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mqcore::measure {
+
+enum class Protocol { v311, v5 };
+
+std::string_view name_of(Protocol protocol); // "3.1.1", "5"
+std::optional<Protocol> protocol_of(std::string_view name);
+
+// Where and how to connect.
+struct Endpoint {
+    std::string host;
+    std::uint16_t port = 0;
+    std::string ca_file; // empty: plain TCP
+    Protocol protocol = Protocol::v311;
+    std::string client_id;
+    std::uint32_t keepalive_s = 60;
+    std::uint32_t receive_maximum = 0; // MQTT 5; 0: property not sent
+};
+
+// Messages that one party sends: paced or at capacity, with sequence numbers from 0.
+struct SendSpec {
+    std::vector<std::string> topics;          // round robin by sequence number
+    std::vector<std::uint32_t> payload_bytes; // round robin by sequence number
+    std::uint32_t qos = 0;
+    std::optional<double> rate; // messages per second; nothing: capacity
+    Pacing pacing = Pacing::tick;
+    std::uint32_t window = 64; // most unfinished messages
+    std::uint32_t tag = 0;
+    std::optional<std::uint64_t> limit; // stop after so many messages; nothing: the schedule ends it
+};
+
+// Messages that one party receives.
+struct ReceiveSpec {
+    std::vector<std::string> filters;
+    std::uint32_t qos = 0;
+    std::uint32_t tag = 0;
+    std::vector<std::uint32_t> payload_bytes; // every length that may arrive
+    std::optional<double> rate;               // of the sender's fixed offer
+};
+
+// The client worker's task. A round trip sends and receives; a receive point only receives.
+struct WorkerSpec {
+    std::string driver_file;   // the shared library
+    std::string driver_folder; // holds driver.toml
+    std::string environment;   // folder of the language environment; empty: none
+    Endpoint endpoint;
+    std::uint32_t connections = 1;
+    std::optional<SendSpec> send;
+    std::optional<ReceiveSpec> receive;
+    std::vector<std::pair<std::string, std::string>> options; // [driver.ID] of the scenario
+};
+
+// The peer's task. sink: receive. source: send. echo: republish each request as it came.
+// probe: subscribe to the broker's $SYS counters and report readings on demand.
+enum class PeerRole { sink, source, echo, probe };
+
+std::string_view name_of(PeerRole role);
+std::optional<PeerRole> peer_role_of(std::string_view name);
+
+struct PeerSpec {
+    PeerRole role = PeerRole::sink;
+    Endpoint endpoint;
+    std::optional<SendSpec> send;       // source; echo: topics[0] is where replies go
+    std::optional<ReceiveSpec> receive; // sink, echo
+};
+
+support::Json to_json(const WorkerSpec& spec);
+support::Json to_json(const PeerSpec& spec);
+support::Result<WorkerSpec> worker_spec_from_json(const support::Json& json);
+support::Result<PeerSpec> peer_spec_from_json(const support::Json& json);
+
+} // namespace mqcore::measure

@@ -1,0 +1,57 @@
+#pragma once
+// One point of a scenario: what is asked of a client, complete and checked. Plain data; loader.hpp
+// makes it from a file. What a driver must be able to do for it is derived here, by one function.
+
+#include "driver/descriptor.hpp"
+#include "measure/offer.hpp"
+#include "measure/specification.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mqcore::scenario {
+
+// pub: the client publishes to the peer's sink. sub: the peer's source publishes to the client.
+// rtt: the client sends requests, the peer's echo answers. idle: the client connects and waits.
+enum class Kind { pub, sub, rtt, idle };
+
+struct Point {
+    std::string id; // [a-z0-9_]+
+    Kind kind = Kind::pub;
+    std::uint32_t qos = 0;
+    std::uint32_t payload_bytes = 256;
+    std::optional<double> rate;   // fixed offer, messages per second
+    bool is_capacity = false;     // as fast as possible; neither: idle
+    std::uint32_t window = 64;    // most unfinished messages of the client
+    measure::Protocol protocol = measure::Protocol::v311;
+    bool has_tls = false;
+    measure::Pacing pacing = measure::Pacing::tick;
+    std::uint32_t keepalive_s = 60;
+    std::string topic;            // where the client's messages go, under the run's own prefix
+    std::string question;         // one sentence: what this point answers
+    std::string suite;            // name of the scenario file's suite
+    std::string file;             // as given on the command line, for messages
+    std::uint32_t line = 0;
+};
+
+// Options for drivers from [driver.ID] tables: driver id -> key -> value as text.
+using DriverOptions = std::map<std::string, std::map<std::string, std::string>>;
+
+struct Scenario {
+    std::string suite;
+    std::string file;
+    std::string sha256; // of the file's content
+    std::vector<Point> points;
+    DriverOptions driver_options;
+};
+
+std::string_view name_of(Kind kind);
+
+// What a driver lacks for a point, each as words for people ("QoS 2 publish", "MQTT 5"); empty: the
+// pair is supported.
+std::vector<std::string> missing_capabilities(const Point& point, const driver::Claims& claims);
+
+} // namespace mqcore::scenario

@@ -1,0 +1,27 @@
+#pragma once
+// Text for people: near misses and quantities.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace mqcore::support {
+
+// The candidate nearest to a mistyped word (edit distance with transpositions, at most a third of
+// the word, at least one), or nothing when none is close enough to help.
+std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);
+
+// "256 B", "16 KiB", "1 MiB"; exact, never rounded: 20000 stays "20000 B".
+std::string format_bytes(std::uint64_t bytes);
+// 12345678 -> "12,345,678"
+std::string format_count(std::uint64_t count);
+// "850 ns", "12.3 µs", "4.56 ms", "1.20 s"
+std::string format_duration(double nanoseconds);
+
+// True when the text is well-formed UTF-8 (no overlong form, no surrogate, at most U+10FFFF).
+// `bad_at` is the byte of the first fault.
+bool is_utf8(std::string_view text, std::size_t* bad_at = nullptr);
+
+} // namespace mqcore::support
