@@ -1,7 +1,7 @@
 #include "support/json.hpp"
 
-#include <boost/json/parser.hpp>
 #include <boost/json/serialize.hpp>
+#include <boost/json/stream_parser.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -54,8 +54,10 @@ void print_into(std::string& out, const Json& value, std::size_t depth) {
 
 Result<Json> parse_json(std::string_view text, std::string_view origin) {
     boost::json::error_code error;
-    boost::json::parser parser;
+    boost::json::stream_parser parser;
     const std::size_t used = parser.write_some(text.data(), text.size(), error);
+    if (!error)
+        parser.finish(error);
     const bool only_space_left = text.find_first_not_of(" \t\r\n", used) == std::string_view::npos;
     if (!error && parser.done() && only_space_left)
         return parser.release();
