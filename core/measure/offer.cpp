@@ -15,7 +15,7 @@ std::optional<Pacing> pacing_of(std::string_view name) {
 std::uint64_t Offer::first_due_at_or_after(Nanoseconds at) const {
     if (at <= schedule_.start_ns)
         return 0;
-    const auto scaled = static_cast<unsigned __int128>(at - schedule_.start_ns) << kFractionBits;
+    const auto scaled = static_cast<Wide>(at - schedule_.start_ns) << kFractionBits;
     auto sequence = static_cast<std::uint64_t>(scaled / period_fixed_); // off by one at most
     while (sequence > 0 && due_ns(sequence - 1) >= at)
         --sequence;

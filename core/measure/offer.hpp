@@ -22,6 +22,8 @@ constexpr Nanoseconds kTick = support::kMillisecond;
 std::string_view name_of(Pacing pacing);
 std::optional<Pacing> pacing_of(std::string_view name);
 
+__extension__ typedef unsigned __int128 Wide; // sequence times period needs 88 bits
+
 class Offer {
   public:
     // rate: messages per second, above 0; nothing: capacity.
@@ -37,7 +39,7 @@ class Offer {
 
     // Instant at which message n is due. Exact to 6 ns after 10^8 messages.
     Nanoseconds due_ns(std::uint64_t sequence) const {
-        const auto product = static_cast<unsigned __int128>(sequence + 1) * period_fixed_;
+        const auto product = static_cast<Wide>(sequence + 1) * period_fixed_;
         return schedule_.start_ns + static_cast<Nanoseconds>(product >> kFractionBits);
     }
 
