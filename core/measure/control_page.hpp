@@ -20,11 +20,23 @@ std::string_view name_of(WorkerPhase phase);
 
 struct ControlPage {
     std::atomic<std::uint32_t> phase{0};
-    // Separate lines for the writers: the driving thread, whoever completes, whoever receives.
+    // Separate lines for the writers: the driving thread, completions from other threads, whoever
+    // receives. The driving thread owns its counters alone, so it counts without a locked instruction.
     alignas(128) std::atomic<std::uint64_t> sent{0};
-    alignas(128) std::atomic<std::uint64_t> completed{0};
-    std::atomic<std::uint64_t> failed{0};
+    std::atomic<std::uint64_t> completed_on_drive_thread{0};
+    std::atomic<std::uint64_t> failed_on_drive_thread{0};
+    alignas(128) std::atomic<std::uint64_t> completed_elsewhere{0};
+    std::atomic<std::uint64_t> failed_elsewhere{0};
     alignas(128) std::atomic<std::uint64_t> received{0};
+
+    std::uint64_t completed() const {
+        return completed_on_drive_thread.load(std::memory_order_relaxed) +
+               completed_elsewhere.load(std::memory_order_relaxed);
+    }
+    std::uint64_t failed() const {
+        return failed_on_drive_thread.load(std::memory_order_relaxed) +
+               failed_elsewhere.load(std::memory_order_relaxed);
+    }
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && sizeof(ControlPage) <= 4096);
 

@@ -55,7 +55,9 @@ class Offer {
         if (pacing_ == Pacing::each)
             return due;
         const Nanoseconds since_start = due - schedule_.start_ns;
-        return schedule_.start_ns + (since_start + kTick - 1) / kTick * kTick;
+        const Nanoseconds tick = schedule_.start_ns + (since_start + kTick - 1) / kTick * kTick;
+        // The last tick is the end of sending: what is due before it must not fall into it.
+        return tick >= schedule_.window_end() ? due : tick;
     }
 
     // Takes the next sequence number.

@@ -1,1 +1,280 @@
-int main(){}
+// mqworker: hosts one driver for one run. Its orders come as JSON lines on descriptor 3, its control
+// page is descriptor 4; docs/architecture.md has the dialogue.
+
+#include "driver/loaded_driver.hpp"
+#include "measure/control_page.hpp"
+#include "measure/specification.hpp"
+#include "support/channel.hpp"
+#include "worker/host.hpp"
+#include "worker/source.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <fmt/format.h>
+#include <memory>
+#include <sys/prctl.h>
+#include <thread>
+#include <unistd.h>
+
+namespace mqcore::worker {
+namespace {
+
+using measure::WorkerPhase;
+using support::Json;
+using support::JsonObject;
+
+// Pointers into the specification's strings, in the form the ABI wants.
+class RunView {
+  public:
+    explicit RunView(const measure::WorkerSpec& spec) {
+        if (spec.send)
+            for (const std::string& topic : spec.send->topics)
+                topics_.push_back(topic.c_str());
+        if (spec.receive)
+            for (const std::string& filter : spec.receive->filters)
+                filters_.push_back(filter.c_str());
+        for (const auto& [key, value] : spec.options)
+            options_.push_back({key.c_str(), value.c_str()});
+        std::uint32_t largest = 0;
+        for (const auto* lengths : {spec.send ? &spec.send->payload_bytes : nullptr,
+                                    spec.receive ? &spec.receive->payload_bytes : nullptr})
+            if (lengths)
+                for (const std::uint32_t bytes : *lengths)
+                    largest = std::max(largest, bytes);
+        const measure::Endpoint& endpoint = spec.endpoint;
+        run_ = {.size = sizeof(mqcore_run),
+                .protocol = endpoint.protocol == measure::Protocol::v5 ? MQCORE_V5 : MQCORE_V311,
+                .host = endpoint.host.c_str(),
+                .client_id = endpoint.client_id.c_str(),
+                .ca_file = endpoint.ca_file.empty() ? nullptr : endpoint.ca_file.c_str(),
+                .topics = topics_.data(),
+                .filters = filters_.data(),
+                .options = options_.data(),
+                .topic_count = static_cast<std::uint32_t>(topics_.size()),
+                .filter_count = static_cast<std::uint32_t>(filters_.size()),
+                .option_count = static_cast<std::uint32_t>(options_.size()),
+                .filter_qos = spec.receive ? spec.receive->qos : 0,
+                .port = endpoint.port,
+                .keepalive_s = endpoint.keepalive_s,
+                .window = spec.send ? spec.send->window : 0,
+                .payload_bytes_max = largest,
+                .connection_count = spec.connections,
+                .receive_maximum = endpoint.receive_maximum};
+    }
+
+    const mqcore_run& run() const { return run_; }
+
+  private:
+    std::vector<const char*> topics_, filters_;
+    std::vector<mqcore_option> options_;
+    mqcore_run run_{};
+};
+
+class Worker {
+  public:
+    Worker(support::LineChannel& channel, measure::ControlPage& page)
+        : channel_(channel), page_(page) {}
+
+    // The exit code.
+    int serve();
+
+  private:
+    bool prepare(const Json& order);
+    bool connect();
+    bool drive(const Json& order);
+    void finish(const Json& order);
+
+    // Calls into the driver; an exception that crosses the ABI is the driver's failure, not ours.
+    template <class Call>
+    std::int32_t guarded(WorkerPhase phase, Call&& call);
+    bool fail(std::string_view status, std::string reason, Json report = nullptr);
+    bool fail_by_status(std::int32_t status, Json report = nullptr);
+    void say(JsonObject document);
+
+    support::LineChannel& channel_;
+    measure::ControlPage& page_;
+    measure::WorkerSpec spec_;
+    std::unique_ptr<RunView> run_;
+    std::unique_ptr<DriverHost> host_;
+    driver::LoadedDriver driver_;
+    void* instance_ = nullptr;
+    MisuseLog misuse_;
+    std::unique_ptr<PacingSource> source_;
+    std::unique_ptr<CountingSink> sink_;
+    std::string last_exception_;
+};
+
+int Worker::serve() {
+    for (;;) {
+        support::Result<Json> order = channel_.receive();
+        if (!order) // the orchestrator is gone: so is the run
+            return 1;
+        const std::string what = support::text_or(*order, "do", "");
+        if (what == "finish") {
+            finish(*order);
+            return 0;
+        }
+        const bool went_well = what == "prepare"   ? prepare(*order)
+                               : what == "connect" ? connect()
+                               : what == "drive"   ? drive(*order)
+                                                   : fail("internal", "unknown order '" + what + "'");
+        if (!went_well)
+            return 1;
+    }
+}
+
+template <class Call>
+std::int32_t Worker::guarded(WorkerPhase phase, Call&& call) {
+    page_.phase.store(static_cast<std::uint32_t>(phase), std::memory_order_relaxed);
+    try {
+        return call();
+    } catch (const std::exception& exception) {
+        last_exception_ = fmt::format("an exception crossed the driver ABI: {}", exception.what());
+    } catch (...) {
+        last_exception_ = "an exception crossed the driver ABI";
+    }
+    return MQCORE_LIBRARY;
+}
+
+bool Worker::prepare(const Json& order) {
+    const Json* spec_json = support::find(order, "spec");
+    support::Result<measure::WorkerSpec> spec =
+        measure::worker_spec_from_json(spec_json ? *spec_json : Json(nullptr));
+    if (!spec)
+        return fail("internal", spec.error().message);
+    spec_ = std::move(*spec);
+    page_.phase.store(static_cast<std::uint32_t>(WorkerPhase::creating), std::memory_order_relaxed);
+    support::Result<driver::LoadedDriver> loaded =
+        driver::load_driver(spec_.driver_file, spec_.driver_folder);
+    if (!loaded)
+        return fail("driver", support::one_line(loaded.error()));
+    driver_ = std::move(*loaded);
+    host_ = std::make_unique<DriverHost>(spec_.environment);
+    run_ = std::make_unique<RunView>(spec_);
+
+    const std::int32_t status = guarded(
+        WorkerPhase::creating, [&] { return driver_.table->create(host_.get(), &instance_); });
+    if (status != MQCORE_OK) {
+        if (instance_)
+            guarded(WorkerPhase::creating, [&] {
+                driver_.table->destroy(instance_);
+                return MQCORE_OK;
+            });
+        return fail_by_status(status);
+    }
+    page_.phase.store(static_cast<std::uint32_t>(WorkerPhase::created), std::memory_order_relaxed);
+    say({{"event", "prepared"}, {"driver", driver::to_json(driver_)}});
+    return true;
+}
+
+bool Worker::connect() {
+    const support::Nanoseconds begin = support::now_ns();
+    const std::int32_t status = guarded(WorkerPhase::connecting, [&] {
+        return driver_.table->connect(instance_, &run_->run());
+    });
+    const support::Nanoseconds connect_ns = support::now_ns() - begin;
+    if (status != MQCORE_OK)
+        return fail_by_status(status);
+    page_.phase.store(static_cast<std::uint32_t>(WorkerPhase::connected), std::memory_order_relaxed);
+    say({{"event", "connected"}, {"connect_ns", connect_ns}, {"notes", host_->notes()}});
+    return true;
+}
+
+bool Worker::drive(const Json& order) {
+    const Json* schedule_json = support::find(order, "schedule");
+    const measure::Schedule schedule =
+        measure::schedule_from_json(schedule_json ? *schedule_json : Json(nullptr));
+    source_ = std::make_unique<PacingSource>(spec_.send, schedule, spec_.connections, page_, misuse_);
+    sink_ = std::make_unique<CountingSink>(*source_, spec_.receive, schedule,
+                                           spec_.send ? spec_.send->window : 0, page_, misuse_);
+    const std::int32_t status = guarded(WorkerPhase::driving, [&] {
+        return driver_.table->drive(instance_, source_.get(), sink_.get());
+    });
+    sink_->close();
+    if (status == MQCORE_OK && !source_->has_stopped())
+        misuse_.note(Misuse::returned_without_stop);
+    const Json report = JsonObject{{"send", source_->report()},
+                                   {"receive", sink_->report()},
+                                   {"unexpected", sink_->unexpected()},
+                                   {"returned_ns", support::now_ns()},
+                                   {"misuse", misuse_.to_json()}};
+    if (status != MQCORE_OK || !source_->has_stopped())
+        return fail_by_status(status, report);
+    // A driver may notice a lost connection and yet keep serving its loop until the end.
+    if (host_->failure())
+        return fail_by_status(host_->failure()->status, report);
+    page_.phase.store(static_cast<std::uint32_t>(WorkerPhase::driven), std::memory_order_relaxed);
+    say({{"event", "driven"}, {"report", report}, {"notes", host_->notes()}});
+    return true;
+}
+
+void Worker::finish(const Json& order) {
+    if (instance_) {
+        const std::int32_t status = guarded(WorkerPhase::disconnecting, [&] {
+            return driver_.table->disconnect(instance_);
+        });
+        if (sink_)
+            sink_->forbid();
+        // A checker asks to linger: a callback that comes too late needs time to come.
+        std::this_thread::sleep_for(
+            std::chrono::nanoseconds(support::integer_or(order, "linger_ns", 0)));
+        if (status != MQCORE_OK)
+            std::fprintf(stderr, "[worker] disconnect: %s\n", name_of_status(status).c_str());
+        guarded(WorkerPhase::disconnecting, [&] {
+            driver_.table->destroy(instance_);
+            return MQCORE_OK;
+        });
+    }
+    page_.phase.store(static_cast<std::uint32_t>(WorkerPhase::finished), std::memory_order_relaxed);
+    say({{"event", "finished"}, {"misuse", misuse_.to_json()}});
+}
+
+bool Worker::fail_by_status(std::int32_t status, Json report) {
+    const auto told = host_->failure();
+    std::string reason = told                      ? told->text
+                         : !last_exception_.empty() ? last_exception_
+                         : status == MQCORE_OK      ? "drive() returned before it was told to stop"
+                                                    : "the driver gave no reason";
+    const std::int32_t shown = told ? told->status : status == MQCORE_OK ? MQCORE_LIBRARY : status;
+    return fail(name_of_status(shown), std::move(reason), std::move(report));
+}
+
+bool Worker::fail(std::string_view status, std::string reason, Json report) {
+    const auto phase = static_cast<WorkerPhase>(page_.phase.load(std::memory_order_relaxed));
+    say({{"event", "failed"},
+         {"phase", name_of(phase)},
+         {"status", status},
+         {"reason", reason},
+         {"notes", host_ ? host_->notes() : Json(JsonObject{})},
+         {"report", std::move(report)}});
+    return false;
+}
+
+void Worker::say(JsonObject document) {
+    if (const support::Result<void> sent = channel_.send(std::move(document)); !sent)
+        std::fprintf(stderr, "[worker] %s\n", sent.error().message.c_str());
+}
+
+} // namespace
+} // namespace mqcore::worker
+
+int main() {
+    using namespace mqcore;
+    // Whatever ends the orchestrator ends the worker, even in the middle of a drive.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    std::signal(SIGPIPE, SIG_IGN);
+    support::Result<measure::SharedPage> page = measure::SharedPage::attach(measure::kPageDescriptor);
+    if (!page) {
+        std::fprintf(stderr, "mqworker is started by mqcore, not by hand: %s\n",
+                     page.error().message.c_str());
+        return 2;
+    }
+    support::LineChannel channel{support::UniqueFd(support::kControlDescriptor)};
+    const int code = worker::Worker(channel, page->page()).serve();
+    // Without finalisers: tearing down an interpreter or a runtime with live threads is not the
+    // experiment, and the results have left the process.
+    std::fflush(nullptr);
+    ::_exit(code);
+}

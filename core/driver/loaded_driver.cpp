@@ -1,0 +1,116 @@
+#include "driver/loaded_driver.hpp"
+
+#define BOOST_DLL_USE_STD_FS
+#include <boost/dll/shared_library.hpp>
+#include <fmt/format.h>
+
+namespace mqcore::driver {
+namespace {
+
+using support::Error;
+using support::ErrorCode;
+
+constexpr const char* kEntry = "mqcore_driver_entry";
+
+// Sizes of the structs in ABI 1.0: no driver's struct may be shorter. Later fields are optional.
+constexpr std::size_t kTableBytes = offsetof(mqcore_driver, extension) + sizeof(void*);
+constexpr std::size_t kInfoBytes = offsetof(mqcore_info, qos0_completion) + sizeof(std::uint32_t);
+
+Error refuse(const std::string& origin, std::string what, std::string hint = {}) {
+    return {ErrorCode::driver, fmt::format("'{}' {}", origin, what), std::move(hint)};
+}
+
+} // namespace
+
+support::Result<LoadedDriver> load_driver(const std::filesystem::path& file,
+                                          const std::filesystem::path& folder) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(file, ignored))
+        return refuse(file.string(), "does not exist");
+
+    namespace dll = boost::dll;
+    // Deliberately leaked: the destructor would unload.
+    auto* library = new dll::shared_library;
+    std::error_code failed;
+    library->load(std::filesystem::absolute(file), failed,
+                  dll::load_mode::rtld_now | dll::load_mode::rtld_local);
+    if (failed) {
+        const char* reason = ::dlerror(); // the loader's own words name the symbol or the file
+        return refuse(file.string(),
+                      fmt::format("cannot be loaded: {}", reason ? reason : failed.message()),
+                      "a driver is a shared library for this machine, see plugin-api/README.md");
+    }
+    if (!library->has(kEntry))
+        return refuse(file.string(), fmt::format("is not a driver: it does not export {}()", kEntry));
+    const auto entry = reinterpret_cast<decltype(&mqcore_driver_entry)>(
+        reinterpret_cast<void*>(&library->get<char>(kEntry)));
+    const mqcore_driver* table = entry(folder.c_str());
+    if (!table)
+        return refuse(file.string(),
+                      fmt::format("cannot host the driver folder '{}': {}() returned null",
+                                  folder.string(), kEntry),
+                      "its reason is in the run's log");
+    return check_table(table, file.string());
+}
+
+support::Result<LoadedDriver> check_table(const mqcore_driver* table, const std::string& origin) {
+    if (table->magic != MQCORE_MAGIC)
+        return refuse(origin, fmt::format("is not a driver: its magic is {:#010x}, expected {:#010x}",
+                                          table->magic, MQCORE_MAGIC));
+    if (table->size < offsetof(mqcore_driver, info))
+        return refuse(origin, fmt::format("has a table of {} bytes, too short for its version", table->size));
+    if (table->abi_major != MQCORE_ABI_MAJOR)
+        return refuse(origin, fmt::format("is built for driver ABI {}.{}, this mqcore speaks {}.{}",
+                                          table->abi_major, table->abi_minor, MQCORE_ABI_MAJOR,
+                                          MQCORE_ABI_MINOR),
+                      "rebuild it with this mqcore's driver.h");
+    if (table->needs_host_minor > MQCORE_ABI_MINOR)
+        return refuse(origin, fmt::format("needs a core with driver ABI {}.{} or newer, this mqcore speaks {}.{}",
+                                          table->abi_major, table->needs_host_minor,
+                                          MQCORE_ABI_MAJOR, MQCORE_ABI_MINOR),
+                      "use a newer mqcore");
+    if (table->size < kTableBytes)
+        return refuse(origin, fmt::format("has a table of {} bytes, ABI 1.0 has {}", table->size, kTableBytes));
+
+    const struct {
+        const char* name;
+        bool is_there;
+    } required[] = {{"info", table->info != nullptr},       {"create", table->create != nullptr},
+                    {"connect", table->connect != nullptr}, {"drive", table->drive != nullptr},
+                    {"disconnect", table->disconnect != nullptr}, {"destroy", table->destroy != nullptr}};
+    for (const auto& field : required)
+        if (!field.is_there)
+            return refuse(origin, fmt::format("has a null '{}' in its table", field.name));
+
+    const mqcore_info& info = *table->info;
+    if (info.size < kInfoBytes)
+        return refuse(origin, fmt::format("has an info of {} bytes, ABI 1.0 has {}", info.size, kInfoBytes));
+    if (!info.id || !info.library)
+        return refuse(origin, "has a null 'id' or 'library' in its info");
+    return LoadedDriver{.table = table,
+                        .id = info.id,
+                        .library = info.library,
+                        .claims = {.shape = info.shape,
+                                   .protocols = info.protocols,
+                                   .publish_qos = info.publish_qos,
+                                   .subscribe_qos = info.subscribe_qos,
+                                   .features = info.features,
+                                   .max_window = info.max_window,
+                                   .qos0_completion = info.qos0_completion}};
+}
+
+support::Json to_json(const LoadedDriver& driver) {
+    return support::JsonObject{
+        {"id", driver.id},
+        {"library", driver.library},
+        {"abi", fmt::format("{}.{}", driver.table->abi_major, driver.table->abi_minor)},
+        {"shape", driver.claims.shape},
+        {"protocols", driver.claims.protocols},
+        {"publish_qos", driver.claims.publish_qos},
+        {"subscribe_qos", driver.claims.subscribe_qos},
+        {"features", driver.claims.features},
+        {"max_window", driver.claims.max_window},
+        {"qos0_completion", driver.claims.qos0_completion}};
+}
+
+} // namespace mqcore::driver

@@ -1,1 +1,0 @@
-#include "driver/descriptor.hpp"

@@ -1,0 +1,291 @@
+#include "worker/source.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <ctime>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <string>
+#include <sys/syscall.h>
+#include <thread>
+#include <unistd.h>
+
+namespace mqcore::worker {
+namespace {
+
+using support::Json;
+using support::JsonObject;
+using support::now_ns;
+
+constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
+
+timespec to_timespec(Nanoseconds at) {
+    return {.tv_sec = static_cast<time_t>(at / support::kSecond),
+            .tv_nsec = static_cast<long>(at % support::kSecond)};
+}
+
+void add_alone(std::atomic<std::uint64_t>& counter) {
+    counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+// Sleeps while the word is `expected`, until an absolute CLOCK_MONOTONIC instant.
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected, Nanoseconds until) {
+    const timespec deadline = to_timespec(until);
+    ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_BITSET_PRIVATE, expected,
+              &deadline, nullptr, FUTEX_BITSET_MATCH_ANY);
+}
+
+void futex_wake(std::atomic<std::uint32_t>& word) {
+    ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, INT_MAX, nullptr,
+              nullptr, 0);
+}
+
+bool register_membarrier() {
+    return ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
+} // namespace
+
+PacingSource::PacingSource(const std::optional<measure::SendSpec>& send,
+                           const measure::Schedule& schedule, std::uint32_t connections,
+                           measure::ControlPage& page, MisuseLog& misuse)
+    : mqcore_source{.size = sizeof(mqcore_source),
+                    .reserved = 0,
+                    .wake_ns = 0,
+                    .next = [](mqcore_source* self, const mqcore_message** message) {
+                        return static_cast<PacingSource*>(self)->answer(message);
+                    },
+                    .wait = [](mqcore_source* self) {
+                        static_cast<PacingSource*>(self)->wait_until_wake();
+                    }},
+      schedule_(schedule),
+      offer_(schedule, send ? send->rate : std::nullopt,
+             send ? send->pacing : measure::Pacing::tick),
+      send_(send), slots_(send ? std::make_unique<SlotTable>(*send) : nullptr), page_(page),
+      misuse_(misuse), drive_thread_(::pthread_self()), connections_(std::max(1u, connections)),
+      send_end_(schedule.window_end()), limit_(send && send->limit ? *send->limit : kNoLimit) {}
+
+// --- measured path begins ---
+
+int32_t PacingSource::answer(const mqcore_message** message) {
+    if (!is_on_drive_thread()) [[unlikely]]
+        misuse_.note(Misuse::next_off_drive_thread);
+    const Nanoseconds now = now_ns();
+    last_slot_ = ~std::uint32_t{0};
+    if (now >= send_end_) [[unlikely]]
+        return finish(now);
+    if (!slots_ || sent_ >= limit_) [[unlikely]]
+        return say_wait(send_end_);
+    if (const Nanoseconds until = offer_.wait_until(now)) {
+        ++slept_;
+        return say_wait(std::min(until, send_end_));
+    }
+    const std::optional<std::uint32_t> slot = slots_->take();
+    if (!slot) {
+        ++window_full_;
+        is_window_full_ = true;
+        wake_ns = send_end_;
+        return MQCORE_WAIT;
+    }
+
+    const std::uint64_t sequence = offer_.take();
+    mqcore_message& out = slots_->message(*slot);
+    if (send_->topics.size() > 1) {
+        out.topic = static_cast<std::uint16_t>(topic_turn_);
+        topic_turn_ = topic_turn_ + 1 == send_->topics.size() ? 0 : topic_turn_ + 1;
+    }
+    if (connections_ > 1)
+        out.connection = static_cast<std::uint32_t>(sequence % connections_);
+    const std::uint32_t bytes = send_->payload_bytes[length_turn_];
+    if (send_->payload_bytes.size() > 1)
+        length_turn_ = length_turn_ + 1 == send_->payload_bytes.size() ? 0 : length_turn_ + 1;
+    out.payload_bytes = bytes;
+    out.qos = static_cast<std::uint8_t>(send_->qos);
+    measure::stamp_payload(slots_->payload(*slot), bytes, now, sequence);
+
+    if (offer_.is_paced())
+        if (const Nanoseconds due = offer_.due_ns(sequence); schedule_.in_window(due))
+            lag_.record(now - due);
+    if (schedule_.in_window(now))
+        ++sent_window_;
+    ++sent_;
+    page_.sent.store(sent_, std::memory_order_relaxed);
+    last_slot_ = *slot;
+    last_now_ = now;
+    *message = &out;
+    return MQCORE_SEND;
+}
+
+int32_t PacingSource::say_wait(Nanoseconds until) {
+    is_window_full_ = false;
+    wake_ns = until;
+    return MQCORE_WAIT;
+}
+
+int32_t PacingSource::finish(Nanoseconds now) {
+    is_window_full_ = false;
+    if (now < schedule_.end()) {
+        wake_ns = schedule_.end();
+        return MQCORE_DRAIN;
+    }
+    if (has_stopped_)
+        misuse_.note(Misuse::next_after_stop);
+    has_stopped_ = true;
+    return MQCORE_STOP;
+}
+
+// A driver that waits for the schedule is not woken by completions: the wake-ups would be billed to
+// the client under test. One that waits for a full window is.
+void PacingSource::wait_until_wake() {
+    if (!is_window_full_) {
+        const timespec deadline = to_timespec(wake_ns);
+        while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, nullptr) == EINTR) {
+        }
+        return;
+    }
+    // Either this thread sees the slot that another thread has just given back, or that thread sees
+    // that this one waits: both sides write before they read, in the total order of seq_cst.
+    is_waiting_.store(1, std::memory_order_seq_cst);
+    if (!slots_->has_returned())
+        futex_wait(is_waiting_, 1, wake_ns);
+    is_waiting_.store(0, std::memory_order_relaxed);
+}
+
+void PacingSource::wake_waiter() {
+    if (is_waiting_.load(std::memory_order_seq_cst) &&
+        is_waiting_.exchange(0, std::memory_order_seq_cst))
+        futex_wake(is_waiting_);
+}
+
+void PacingSource::complete(std::uint32_t slot, std::int32_t status) {
+    const bool is_here = is_on_drive_thread();
+    // A completion inside the publish call happens at the instant of its next(), which has read the
+    // clock already. Any other completion reads it here.
+    const Nanoseconds now = is_here && slot == last_slot_ ? last_now_ : now_ns();
+    if (!(is_here ? slots_->give_back_here(slot) : slots_->give_back_elsewhere(slot))) {
+        misuse_.note(Misuse::done_twice);
+        return;
+    }
+    const bool in_window = status == MQCORE_OK && schedule_.in_window(now);
+    if (is_here) {
+        add_alone(status == MQCORE_OK ? page_.completed_on_drive_thread : page_.failed_on_drive_thread);
+        if (in_window)
+            add_alone(on_drive_thread_.in_window);
+    } else {
+        (status == MQCORE_OK ? page_.completed_elsewhere : page_.failed_elsewhere)
+            .fetch_add(1, std::memory_order_relaxed);
+        if (in_window)
+            elsewhere_.in_window.fetch_add(1, std::memory_order_relaxed);
+        wake_waiter();
+    }
+}
+
+// --- measured path ends ---
+
+Json PacingSource::report() const {
+    if (!send_)
+        return nullptr;
+    const std::uint64_t completed = page_.completed();
+    const std::uint64_t failed = page_.failed();
+    JsonObject report{{"sent", sent_},
+                      {"sent_window", sent_window_},
+                      {"completed", completed},
+                      {"completed_window", on_drive_thread_.in_window.load() + elsewhere_.in_window.load()},
+                      {"failed", failed},
+                      {"unfinished", sent_ - std::min(sent_, completed + failed)},
+                      {"slept", slept_},
+                      {"window_full", window_full_}};
+    const bool is_paced = offer_.is_paced();
+    const std::uint64_t due = offer_.due_between(schedule_.window_start(), schedule_.window_end());
+    report["due_in_window"] = is_paced ? Json(due) : Json(nullptr);
+    report["never_sent"] =
+        is_paced ? Json(due - std::min(due, lag_.count() + lag_.too_large())) : Json(nullptr);
+    report["lag"] = is_paced ? lag_.to_json() : Json(nullptr);
+    return report;
+}
+
+CountingSink::CountingSink(PacingSource& source, const std::optional<measure::ReceiveSpec>& receive,
+                           const measure::Schedule& schedule, std::uint32_t window,
+                           measure::ControlPage& page, MisuseLog& misuse)
+    : mqcore_sink{.size = sizeof(mqcore_sink),
+                  .reserved = 0,
+                  .done = [](mqcore_sink* self, std::uint32_t slot, std::int32_t status) {
+                      static_cast<CountingSink*>(self)->take_completion(slot, status);
+                  },
+                  .received = [](mqcore_sink* self, const void* payload, std::uint32_t bytes,
+                                 std::uint32_t filter, std::uint32_t) {
+                      static_cast<CountingSink*>(self)->take_arrival(payload, bytes, filter);
+                  }},
+      source_(source), page_(page), misuse_(misuse), window_(window),
+      needs_fence_(!register_membarrier()) {
+    if (receive) {
+        arrivals_ = std::make_unique<measure::ArrivalRecorder>(
+            measure::ArrivalSpec{.tag = receive->tag,
+                                 .payload_bytes = receive->payload_bytes,
+                                 .rate = receive->rate},
+            schedule);
+        by_filter_.resize(receive->filters.size());
+    }
+}
+
+// --- measured path begins ---
+
+void CountingSink::take_completion(std::uint32_t slot, std::int32_t status) {
+    if (is_forbidden_.load(std::memory_order_relaxed)) [[unlikely]]
+        return misuse_.note(Misuse::done_after_disconnect);
+    if (slot >= window_) [[unlikely]]
+        return misuse_.note(Misuse::done_unknown_slot);
+    source_.complete(slot, status);
+}
+
+void CountingSink::take_arrival(const void* payload, std::uint32_t bytes, std::uint32_t filter) {
+    if (is_forbidden_.load(std::memory_order_relaxed)) [[unlikely]]
+        return misuse_.note(Misuse::received_after_disconnect);
+    const Nanoseconds now = now_ns();
+    // Half of a handshake with close(): say "inside", then look whether it is closed. Both are plain
+    // stores and loads; the fence between them is made by close() with membarrier().
+    is_inside_.store(true, std::memory_order_relaxed);
+    if (needs_fence_) [[unlikely]]
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+    else
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (!is_closed_.load(std::memory_order_acquire)) {
+        if (arrivals_) {
+            arrivals_->record(payload, bytes, now);
+            if (filter < by_filter_.size())
+                ++by_filter_[filter];
+            else
+                ++catch_all_;
+            page_.received.store(arrivals_->total(), std::memory_order_relaxed);
+        } else {
+            unexpected_.fetch_add(1, std::memory_order_relaxed);
+        }
+    }
+    is_inside_.store(false, std::memory_order_release);
+}
+
+// --- measured path ends ---
+
+void CountingSink::close() {
+    is_closed_.store(true, std::memory_order_seq_cst);
+    if (!needs_fence_)
+        ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+    while (is_inside_.load(std::memory_order_acquire))
+        std::this_thread::yield();
+}
+
+Json CountingSink::report() const {
+    if (!arrivals_)
+        return nullptr;
+    JsonObject report = arrivals_->to_json().get_object();
+    JsonObject by_filter;
+    for (std::size_t filter = 0; filter < by_filter_.size(); ++filter)
+        if (by_filter_[filter])
+            by_filter[std::to_string(filter)] = by_filter_[filter];
+    report["by_filter"] = std::move(by_filter);
+    report["catch_all"] = catch_all_;
+    return report;
+}
+
+} // namespace mqcore::worker

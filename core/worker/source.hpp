@@ -1,0 +1,115 @@
+#pragma once
+// The core's half of a run inside the worker: what the driver pulls from and reports to. It owns pace,
+// window, stamp, lag and counts. From next() to done() and received() this is the measured path: one
+// clock read a call, no allocation, no lock, no system call.
+
+#include "measure/arrivals.hpp"
+#include "measure/control_page.hpp"
+#include "measure/offer.hpp"
+#include "measure/specification.hpp"
+#include "mqcore/driver.h"
+#include "worker/misuse.hpp"
+#include "worker/slots.hpp"
+
+#include <memory>
+#include <optional>
+#include <pthread.h>
+#include <vector>
+
+namespace mqcore::worker {
+
+using support::Nanoseconds;
+
+// Answers next() by the schedule: SEND, WAIT, DRAIN, STOP.
+class PacingSource : public mqcore_source {
+  public:
+    // Without a send specification (receive and idle points) there is only WAIT, DRAIN and STOP.
+    PacingSource(const std::optional<measure::SendSpec>& send, const measure::Schedule& schedule,
+                 std::uint32_t connections, measure::ControlPage& page, MisuseLog& misuse);
+
+    // [drive-thread]
+    int32_t answer(const mqcore_message** message);
+    void wait_until_wake();
+    bool has_stopped() const { return has_stopped_; }
+
+    // done() for a slot: frees it, wakes a driver that waits for it. [any-thread]
+    void complete(std::uint32_t slot, std::int32_t status);
+
+    // {"sent", "sent_window", ...} as in docs/architecture.md; null without a send specification.
+    // After drive() has returned.
+    support::Json report() const;
+
+  private:
+    bool is_on_drive_thread() const { return ::pthread_equal(::pthread_self(), drive_thread_); }
+    int32_t say_wait(Nanoseconds until);
+    int32_t finish(Nanoseconds now);
+    void wake_waiter();
+
+    struct Completions { // one writer or atomic additions, see ControlPage
+        std::atomic<std::uint64_t> in_window{0};
+    };
+
+    // Written by the driving thread alone.
+    measure::Schedule schedule_;
+    measure::Offer offer_;
+    std::optional<measure::SendSpec> send_;
+    std::unique_ptr<SlotTable> slots_;
+    measure::ControlPage& page_;
+    MisuseLog& misuse_;
+    pthread_t drive_thread_;
+    std::uint32_t connections_;
+    Nanoseconds send_end_;
+    std::uint64_t limit_;
+    bool is_window_full_ = false;
+    bool has_stopped_ = false;
+    std::uint32_t last_slot_ = ~std::uint32_t{0}; // handed out by the last next()
+    Nanoseconds last_now_ = 0;                    // clock of that next()
+    std::uint64_t topic_turn_ = 0;
+    std::uint64_t length_turn_ = 0;
+    std::uint64_t sent_ = 0;
+    std::uint64_t sent_window_ = 0;
+    std::uint64_t slept_ = 0;
+    std::uint64_t window_full_ = 0;
+    measure::Histogram lag_;
+    Completions on_drive_thread_;
+    // Written by other threads.
+    alignas(128) Completions elsewhere_;
+    alignas(128) std::atomic<std::uint32_t> is_waiting_{0}; // futex word
+};
+
+// Counts completions and arrivals.
+class CountingSink : public mqcore_sink {
+  public:
+    CountingSink(PacingSource& source, const std::optional<measure::ReceiveSpec>& receive,
+                 const measure::Schedule& schedule, std::uint32_t window,
+                 measure::ControlPage& page, MisuseLog& misuse);
+
+    // Ends counting: when it returns, no thread is inside an arrival any more. [main-thread]
+    void close();
+    // After disconnect() has returned, every further call is a breach of the contract.
+    void forbid() { is_forbidden_.store(true, std::memory_order_seq_cst); }
+
+    // As in docs/architecture.md; null without a receive specification. After close().
+    support::Json report() const;
+    // Arrivals in a run that subscribes to nothing.
+    std::uint64_t unexpected() const { return unexpected_.load(std::memory_order_relaxed); }
+
+    void take_completion(std::uint32_t slot, std::int32_t status);
+    void take_arrival(const void* payload, std::uint32_t bytes, std::uint32_t filter);
+
+  private:
+    PacingSource& source_;
+    measure::ControlPage& page_;
+    MisuseLog& misuse_;
+    std::uint32_t window_;
+    bool needs_fence_; // the kernel has no membarrier(): order every arrival with a fence
+    std::atomic<bool> is_closed_{false};
+    std::atomic<bool> is_forbidden_{false};
+    alignas(128) std::atomic<bool> is_inside_{false}; // a thread is recording an arrival
+    std::unique_ptr<measure::ArrivalRecorder> arrivals_;
+    std::vector<std::uint64_t> by_filter_;
+    std::uint64_t catch_all_ = 0;
+    std::atomic<std::uint64_t> unexpected_{0};
+};
+
+} // namespace mqcore::worker
