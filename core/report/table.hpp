@@ -1,0 +1,44 @@
+#pragma once
+// The tables that mqcore prints: a campaign's cells, and what `list` and `clients` show. Pure functions
+// from data to text; who prints decides about colour and format.
+
+#include "driver/descriptor.hpp"
+#include "report/text_table.hpp"
+#include "scenario/point.hpp"
+#include "verdict/cell.hpp"
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace mqcore::report {
+
+struct TableStyle {
+    Format format = Format::text;
+    bool use_colour = false;
+};
+
+// A campaign's result: labels first (not comparable: why), then one block a point. Capacity points are
+// ranked by rate, fixed ones show cost and latency in the manifest's order of clients, idle ones connect
+// time and footprint. Cells that are not valid are named below with their reasons, refused pairs with
+// what the driver lacks. `manifest` as in docs/results.schema.json.
+std::string campaign_table(const support::Json& manifest, std::span<const verdict::Cell> cells,
+                           const TableStyle& style);
+
+// A pair of a client and a point that is not run.
+struct RefusedPair {
+    std::string client, point;
+    std::vector<std::string> missing; // what the driver lacks
+};
+
+// `mqcore list`: points with kind, QoS, payload, load, protocol and question, then refused pairs.
+std::string points_table(std::span<const scenario::Scenario> scenarios,
+                         std::span<const RefusedPair> refused, const TableStyle& style);
+
+// `mqcore clients`. versions: library version by client id, where known.
+std::string clients_table(std::span<const driver::Descriptor> clients,
+                          const std::map<std::string, std::string>& versions,
+                          const TableStyle& style);
+
+} // namespace mqcore::report

@@ -1,0 +1,50 @@
+#pragma once
+// Judging one run: a pure function of the raw run document and the campaign's manifest, so that anybody
+// can compute a result file's verdicts again. Reads no clock, no file and no process.
+
+#include "verdict/context.hpp"
+#include "verdict/table.hpp"
+
+#include <string>
+#include <vector>
+
+namespace mqcore::verdict {
+
+struct CheckResult {
+    std::string id;
+    Finding finding;
+};
+
+struct FlagResult {
+    std::string id;
+    std::string detail;
+};
+
+struct MetricResult {
+    std::string id;
+    MetricValue metric;
+};
+
+struct Judgement {
+    Status status = Status::valid;
+    std::string reason;         // one line; empty when valid
+    std::optional<Party> party; // whom the deciding check blames; nothing when valid
+    std::string regime;         // "sleeping", "mixed", "saturated"; empty: the client paced nothing
+    std::vector<CheckResult> checks;   // every entry of the table, in its order
+    std::vector<FlagResult> flags;     // the raised ones
+    std::vector<MetricResult> metrics; // those that apply to the point
+};
+
+// A failed check that blames anybody but the client makes the run invalid, whatever else failed: the
+// conditions were not the agreed ones, so they say nothing about the client. Else a failed check that
+// blames the client makes it not_sustained. Else it is valid. The reason is the first failed check
+// (table order) of the deciding kind.
+Judgement judge(const support::Json& run, const Context& context);
+
+// {"status", "reason", "party", "regime", "checks", "flags", "metrics", "metrics_unavailable"}
+support::JsonObject to_json(const Judgement& judgement);
+
+// Judges and writes the verdict part into the document, replacing an older one.
+Judgement judge_into(support::Json& run, const Context& context);
+
+} // namespace mqcore::verdict
