@@ -1,0 +1,33 @@
+#pragma once
+// The raw part of a run document as JSON. The keys are those of docs/architecture.md, "Run document".
+
+#include "machine/sample.hpp"
+#include "measure/control_page.hpp"
+#include "session/child.hpp"
+#include "session/witness.hpp"
+
+namespace mqcore::session {
+
+Json to_json(const Failure& failure);
+
+// What the broker counted between two readings. A counter that one of them lacks is null and named in
+// "unavailable". control_packets: known packets between them that are no PUBLISH and no answer to one.
+struct BrokerDelta {
+    std::optional<Reading> before, after;
+    std::string why_missing; // when a reading is missing or stale
+    std::optional<std::uint64_t> control_packets;
+};
+
+support::JsonObject broker_json(const BrokerWitness& witness, const BrokerDelta& delta);
+
+// The counters that a worker left in its page: what is known of a run that broke off.
+Json last_counters(const measure::ControlPage& page);
+
+struct Resources {
+    machine::ProcessUse client, peer, broker;
+    machine::HostUse host;
+};
+
+Json to_json(const Resources& resources);
+
+} // namespace mqcore::session
