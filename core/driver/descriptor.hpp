@@ -13,22 +13,23 @@
 namespace mqcore::driver {
 
 struct Claims {
-    std::uint32_t shape = 0;         // MQCORE_SHAPE_*
-    std::uint32_t protocols = 0;     // MQCORE_V311 | MQCORE_V5
-    std::uint32_t publish_qos = 0;   // MQCORE_QOS*
-    std::uint32_t subscribe_qos = 0; // MQCORE_QOS*
-    std::uint32_t features = 0;      // MQCORE_FEATURE_*
-    std::uint32_t max_window = 0;    // 0: no limit
+    std::uint32_t shape = 0;           // MQCORE_SHAPE_*
+    std::uint32_t protocols = 0;       // MQCORE_V311 | MQCORE_V5
+    std::uint32_t publish_qos = 0;     // MQCORE_QOS*
+    std::uint32_t subscribe_qos = 0;   // MQCORE_QOS*
+    std::uint32_t features = 0;        // MQCORE_FEATURE_*
+    std::uint32_t max_window = 0;      // 0: no limit
     std::uint32_t qos0_completion = 0; // MQCORE_QOS0_*, 0: not said
 
     bool operator==(const Claims&) const = default;
 };
 
 struct Descriptor {
-    std::string id;      // [a-z0-9-]+
-    std::string library; // the client library's own name
-    std::string summary; // one line: what it is
-    std::string package; // of a language environment, e.g. "paho-mqtt"; may be empty
+    std::string id;                     // [a-z0-9-]+
+    std::string library;                // the client library's own name
+    std::string summary;                // one line: what it is
+    std::string abi;                    // "1.0": the ABI that the library was built for
+    std::string package;                // of a language environment, e.g. "paho-mqtt"; may be empty
     std::filesystem::path folder;       // holds driver.toml
     std::filesystem::path library_file; // the .so to load: its own `file`, or that of its host
     std::string host;                   // id of the host that serves it ("python"); empty: none
@@ -37,9 +38,18 @@ struct Descriptor {
     Claims claims;
 };
 
-std::string_view name_of_shape(std::uint32_t shape);                  // "sync", "nowait", "awaited"
-std::string_view name_of_qos0_completion(std::uint32_t completion);   // "handed over", "written", "drained"
-std::vector<std::string> names_of_features(std::uint32_t features);   // as in driver.toml: "tls", ...
+// A library that serves drivers without one of their own, such as an interpreter: its host.toml.
+struct Host {
+    std::string id;                       // [a-z0-9-]+
+    std::filesystem::path folder;         // holds host.toml
+    std::filesystem::path library_file;   // the .so to load
+    std::vector<std::string> environment; // command of its environment tool, complete; empty: none
+};
+
+std::string_view name_of_shape(std::uint32_t shape); // "sync", "nowait", "awaited"
+std::string_view
+name_of_qos0_completion(std::uint32_t completion); // "handed over", "written", "drained"
+std::vector<std::string> names_of_features(std::uint32_t features); // as in driver.toml: "tls", ...
 std::vector<std::string> names_of_protocols(std::uint32_t protocols); // "3.1.1", "5"
 
 } // namespace mqcore::driver

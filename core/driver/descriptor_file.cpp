@@ -1,0 +1,386 @@
+#include "driver/descriptor_file.hpp"
+
+#include "driver/claim_names.hpp"
+#include "support/file.hpp"
+#include "support/toml.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+
+namespace mqcore::driver {
+namespace {
+
+using support::CheckedTable;
+using support::CheckedValue;
+using support::Diagnostic;
+using support::DiagnosticList;
+using support::KeyType;
+using support::Presence;
+using support::TableForm;
+using support::TomlMember;
+using support::TomlValue;
+
+constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789-";
+
+// A file read and parsed, or the finding that it is not.
+struct Parsed {
+    support::SourceFile source;
+    std::optional<TomlValue> root;
+    std::vector<Diagnostic> diagnostics;
+};
+
+Parsed parse_file(const std::filesystem::path& file);
+std::string readable_id(const Parsed& parsed, std::string_view table,
+                        const std::filesystem::path& folder);
+Descriptor descriptor_from(const CheckedTable& driver, const CheckedTable& claims,
+                           const std::filesystem::path& folder, DiagnosticList& diagnostics);
+void check_id(const CheckedTable& table, DiagnosticList& diagnostics);
+std::vector<Diagnostic> forgive_what_is_newer(std::vector<Diagnostic> found,
+                                              const CheckedTable& driver);
+
+std::string text_of(const CheckedTable& table, std::string_view key) {
+    const CheckedValue* value = table.find(key);
+    return value ? value->text : "";
+}
+
+CheckedTable check(const Parsed& parsed, const support::Schema& schema, std::string_view name,
+                   DiagnosticList& diagnostics) {
+    const TomlMember* member = parsed.root->find(name);
+    if (!member || member->value.type != TomlValue::Type::table)
+        return {};
+    return support::check_table(member->value, schema.table(name), fmt::format("[{}]", name),
+                                schema.all_keys, diagnostics);
+}
+
+} // namespace
+
+ReadDescriptor read_descriptor(const std::filesystem::path& folder) {
+    Parsed parsed = parse_file(folder / "driver.toml");
+    ReadDescriptor read{
+        .descriptor = {}, .id = readable_id(parsed, "driver", folder), .diagnostics = {}};
+    if (!parsed.root) {
+        read.diagnostics = std::move(parsed.diagnostics);
+        return read;
+    }
+    DiagnosticList diagnostics(parsed.source);
+    support::check_top_level(*parsed.root, descriptor_schema(), diagnostics);
+    const CheckedTable driver = check(parsed, descriptor_schema(), "driver", diagnostics);
+    const CheckedTable claims = check(parsed, descriptor_schema(), "claims", diagnostics);
+    Descriptor descriptor = descriptor_from(driver, claims, folder, diagnostics);
+    read.diagnostics = forgive_what_is_newer(diagnostics.in_file_order(), driver);
+    if (!support::has_error(read.diagnostics))
+        read.descriptor = std::move(descriptor);
+    return read;
+}
+
+ReadHost read_host(const std::filesystem::path& folder) {
+    Parsed parsed = parse_file(folder / "host.toml");
+    ReadHost read{.host = {}, .id = readable_id(parsed, "host", folder), .diagnostics = {}};
+    if (!parsed.root) {
+        read.diagnostics = std::move(parsed.diagnostics);
+        return read;
+    }
+    DiagnosticList diagnostics(parsed.source);
+    support::check_top_level(*parsed.root, host_schema(), diagnostics);
+    const CheckedTable table = check(parsed, host_schema(), "host", diagnostics);
+    check_id(table, diagnostics);
+    read.diagnostics = diagnostics.in_file_order();
+    if (support::has_error(read.diagnostics))
+        return read;
+    Host host{.id = text_of(table, "id"),
+              .folder = folder,
+              .library_file = folder / text_of(table, "file"),
+              .environment = {}};
+    if (const CheckedValue* command = table.find("environment"))
+        for (const std::string& word : command->words) {
+            // A file of the folder is meant; anything else is a program or an option.
+            std::error_code unreadable;
+            const bool is_file =
+                !word.empty() && std::filesystem::is_regular_file(folder / word, unreadable);
+            host.environment.push_back(is_file ? (folder / word).string() : word);
+        }
+    read.host = std::move(host);
+    return read;
+}
+
+namespace {
+
+Parsed parse_file(const std::filesystem::path& file) {
+    Parsed parsed;
+    parsed.source.name = file.string();
+    support::Result<std::string> content = support::read_file(file);
+    if (!content) {
+        parsed.diagnostics.push_back({.file = file.string(),
+                                      .message = content.error().message,
+                                      .hint = content.error().hint,
+                                      .source_line = {}});
+        return parsed;
+    }
+    parsed.source.content = *std::move(content);
+    if (parsed.source.content.starts_with("\xEF\xBB\xBF"))
+        parsed.source.content.erase(0, 3);
+    DiagnosticList diagnostics(parsed.source);
+    parsed.root = support::parse_toml(parsed.source, diagnostics);
+    parsed.diagnostics = diagnostics.in_file_order();
+    return parsed;
+}
+
+// So that a broken file still stands for its driver and nothing further down the path replaces it.
+std::string readable_id(const Parsed& parsed, std::string_view table,
+                        const std::filesystem::path& folder) {
+    const TomlMember* member = parsed.root ? parsed.root->find(table) : nullptr;
+    const TomlMember* id = member ? member->value.find("id") : nullptr;
+    if (id && id->value.type == TomlValue::Type::text && !id->value.text.empty())
+        return id->value.text;
+    return folder.filename().string();
+}
+
+void check_id(const CheckedTable& table, DiagnosticList& diagnostics) {
+    const CheckedValue* id = table.find("id");
+    if (id && (id->text.empty() || id->text.find_first_not_of(kLetters) != std::string::npos))
+        diagnostics.error(id->where, fmt::format("'id' is \"{}\"", id->text),
+                          "write it with a-z, 0-9 and - alone, at least one of them");
+}
+
+struct AbiVersion {
+    unsigned major = 0, minor = 0;
+};
+
+std::optional<AbiVersion> abi_of(std::string_view text) {
+    AbiVersion version;
+    const char* const end = text.data() + text.size();
+    const auto [dot, bad_major] = std::from_chars(text.data(), end, version.major);
+    if (bad_major != std::errc() || dot == end || *dot != '.')
+        return std::nullopt;
+    const auto [stop, bad_minor] = std::from_chars(dot + 1, end, version.minor);
+    return bad_minor == std::errc() && stop == end ? std::optional(version) : std::nullopt;
+}
+
+void check_abi(const CheckedTable& driver, DiagnosticList& diagnostics) {
+    const CheckedValue* abi = driver.find("abi");
+    if (!abi)
+        return;
+    const auto version = abi_of(abi->text);
+    if (!version)
+        diagnostics.error(abi->where, fmt::format("'abi' is \"{}\"", abi->text),
+                          fmt::format("write major and minor version: abi = \"{}.{}\"",
+                                      MQCORE_ABI_MAJOR, MQCORE_ABI_MINOR));
+    else if (version->major != MQCORE_ABI_MAJOR)
+        diagnostics.error(
+            abi->where,
+            fmt::format("this driver was made for ABI {}, this mqcore has ABI {}.{}", abi->text,
+                        MQCORE_ABI_MAJOR, MQCORE_ABI_MINOR),
+            "build the driver for this mqcore, or use the mqcore that it was made for");
+}
+
+std::uint32_t value_of(std::span<const ClaimName> names, std::string_view wanted) {
+    for (const ClaimName& name : names)
+        if (name.name == wanted)
+            return name.value;
+    return 0;
+}
+
+std::uint32_t bits_of(const CheckedTable& claims, std::string_view key,
+                      std::span<const ClaimName> names) {
+    std::uint32_t bits = 0;
+    if (const CheckedValue* value = claims.find(key))
+        for (const std::string& word : value->words)
+            bits |= value_of(names, word);
+    return bits;
+}
+
+std::uint32_t qos_bits_of(const CheckedTable& claims, std::string_view key) {
+    std::uint32_t bits = 0;
+    if (const CheckedValue* value = claims.find(key))
+        for (const std::int64_t qos : value->integers)
+            bits |= 1u << qos;
+    return bits;
+}
+
+Descriptor descriptor_from(const CheckedTable& driver, const CheckedTable& claims,
+                           const std::filesystem::path& folder, DiagnosticList& diagnostics) {
+    check_id(driver, diagnostics);
+    check_abi(driver, diagnostics);
+    const bool has_file = driver.written.contains("file");
+    const bool has_host = driver.written.contains("host");
+    const CheckedValue* host = driver.find("host");
+    if (has_file && has_host && host)
+        diagnostics.error(host->key_range, "'file' and 'host' exclude each other in [driver]",
+                          "a driver has a library of its own (file) or is served by a host (host)");
+    if (!has_file && !has_host && driver.where.line > 0)
+        diagnostics.error(driver.where, "[driver] has neither 'file' nor 'host'",
+                          "write file = \"ID.so\", or host = \"python\" for a driver of that host");
+    Descriptor descriptor{.id = text_of(driver, "id"),
+                          .library = text_of(driver, "library"),
+                          .summary = text_of(driver, "summary"),
+                          .abi = text_of(driver, "abi"),
+                          .package = text_of(driver, "package"),
+                          .folder = folder,
+                          .library_file = {},
+                          .host = text_of(driver, "host"),
+                          .host_folder = {},
+                          .is_harness_floor = driver.find("floor") && driver.find("floor")->boolean,
+                          .claims = {}};
+    if (descriptor.host.empty())
+        descriptor.library_file = folder / text_of(driver, "file");
+    const CheckedValue* max_window = claims.find("max_window");
+    descriptor.claims = {
+        .shape = value_of(kShapeNames, text_of(driver, "shape")),
+        .protocols = bits_of(claims, "protocols", kProtocolNames),
+        .publish_qos = qos_bits_of(claims, "publish_qos"),
+        .subscribe_qos = qos_bits_of(claims, "subscribe_qos"),
+        .features = bits_of(claims, "features", kFeatureNames),
+        .max_window = max_window ? static_cast<std::uint32_t>(max_window->integer) : 0,
+        .qos0_completion = value_of(kQos0CompletionNames, text_of(claims, "qos0_completion"))};
+    if (const CheckedValue* publish = claims.find("publish_qos");
+        publish && (descriptor.claims.publish_qos & MQCORE_QOS0) &&
+        !claims.written.contains("qos0_completion"))
+        diagnostics.error(publish->where,
+                          "[claims] has QoS 0 in 'publish_qos' and no 'qos0_completion'",
+                          "say what a QoS 0 completion stands for: qos0_completion = \"written\"");
+    return descriptor;
+}
+
+// A newer minor version only adds, so what is unknown in its file can be left out.
+std::vector<Diagnostic> forgive_what_is_newer(std::vector<Diagnostic> found,
+                                              const CheckedTable& driver) {
+    const auto version = abi_of(text_of(driver, "abi"));
+    if (!version || version->major != MQCORE_ABI_MAJOR || version->minor <= MQCORE_ABI_MINOR)
+        return found;
+    for (Diagnostic& diagnostic : found)
+        if (diagnostic.message.starts_with("unknown "))
+            diagnostic.severity = support::Severity::warning;
+    return found;
+}
+
+std::vector<std::string_view> words_of(std::span<const ClaimName> names) {
+    std::vector<std::string_view> words;
+    for (const ClaimName& name : names)
+        words.push_back(name.name);
+    return words;
+}
+
+support::Schema make_descriptor_schema() {
+    return {
+        .title = "mqcore driver",
+        .help = "A driver adapts one MQTT client library; its driver.toml says what it can do.",
+        .all_keys = "docs/architecture.md, Drivers",
+        .tables = {
+            {.name = "driver",
+             .presence = Presence::required,
+             .help = "What the driver is and which library is loaded for it.",
+             .keys = {{.name = "id",
+                       .presence = Presence::required,
+                       .example = "\"paho-c\"",
+                       .help = "name in commands and results: a-z, 0-9 and -"},
+                      {.name = "library",
+                       .presence = Presence::required,
+                       .example = "\"Eclipse Paho C\"",
+                       .help = "the client library's own name"},
+                      {.name = "summary",
+                       .example = "\"asynchronous C client\"",
+                       .help = "one line for people",
+                       .mistaken_for = {"description"}},
+                      {.name = "abi",
+                       .presence = Presence::required,
+                       .example = "\"1.0\"",
+                       .help = "version of mqcore/driver.h that the driver was built for"},
+                      {.name = "shape",
+                       .type = KeyType::word,
+                       .words = words_of(kShapeNames),
+                       .presence = Presence::required,
+                       .example = "\"nowait\"",
+                       .help = "how the library is driven"},
+                      {.name = "file",
+                       .example = "\"paho-c.so\"",
+                       .help = "the shared library in this folder; excludes host"},
+                      {.name = "host",
+                       .example = "\"python\"",
+                       .help = "id of the host whose library serves this driver; excludes file"},
+                      {.name = "package",
+                       .example = "\"paho-mqtt\"",
+                       .help = "the client library's package in its language environment"},
+                      {.name = "floor",
+                       .type = KeyType::boolean,
+                       .fallback = "false",
+                       .example = "true",
+                       .help = "a null client, which measures mqcore itself"}}},
+            {.name = "claims",
+             .presence = Presence::required,
+             .help = "What the driver can do, the same as in its mqcore_info.",
+             .keys = {{.name = "protocols",
+                       .type = KeyType::words,
+                       .words = words_of(kProtocolNames),
+                       .presence = Presence::required,
+                       .example = "[\"3.1.1\", \"5\"]",
+                       .help = "versions of MQTT"},
+                      {.name = "publish_qos",
+                       .type = KeyType::integers,
+                       .min = 0,
+                       .max = 2,
+                       .presence = Presence::required,
+                       .example = "[0, 1, 2]",
+                       .help = "QoS levels it can publish with; [] when it cannot publish"},
+                      {.name = "subscribe_qos",
+                       .type = KeyType::integers,
+                       .min = 0,
+                       .max = 2,
+                       .presence = Presence::required,
+                       .example = "[0, 1, 2]",
+                       .help = "QoS levels it can subscribe with; [] when it cannot subscribe"},
+                      {.name = "features",
+                       .type = KeyType::words,
+                       .words = words_of(kFeatureNames),
+                       .example = "[\"tls\"]",
+                       .help = "optional abilities"},
+                      {.name = "max_window",
+                       .type = KeyType::integer,
+                       .min = 0,
+                       .max = 65535,
+                       .fallback = "0",
+                       .example = "20",
+                       .help = "most messages in flight that the library allows; 0: no limit"},
+                      {.name = "qos0_completion",
+                       .type = KeyType::word,
+                       .words = words_of(kQos0CompletionNames),
+                       .example = "\"written\"",
+                       .help = "what a QoS 0 completion stands for"}}},
+        }};
+}
+
+support::Schema make_host_schema() {
+    return {.title = "mqcore host",
+            .help = "A host serves drivers that bring no library of their own.",
+            .all_keys = "docs/architecture.md, Drivers",
+            .tables = {{.name = "host",
+                        .presence = Presence::required,
+                        .help = "What the host is and which library is loaded for its drivers.",
+                        .keys = {{.name = "id",
+                                  .presence = Presence::required,
+                                  .example = "\"python\"",
+                                  .help = "name by which drivers ask for it: a-z, 0-9 and -"},
+                                 {.name = "file",
+                                  .presence = Presence::required,
+                                  .example = "\"python-host.so\"",
+                                  .help = "the shared library in this folder"},
+                                 {.name = "environment",
+                                  .type = KeyType::texts,
+                                  .example = "[\"python3\", \"environment.py\"]",
+                                  .help = "command of the environment tool; a file name is taken "
+                                          "from this folder"}}}}};
+}
+
+} // namespace
+
+const support::Schema& descriptor_schema() {
+    static const support::Schema schema = make_descriptor_schema();
+    return schema;
+}
+
+const support::Schema& host_schema() {
+    static const support::Schema schema = make_host_schema();
+    return schema;
+}
+
+} // namespace mqcore::driver

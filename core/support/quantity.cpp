@@ -1,0 +1,107 @@
+#include "support/quantity.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <fmt/format.h>
+#include <optional>
+#include <span>
+
+namespace mqcore::support {
+namespace {
+
+struct Unit {
+    std::string_view name;
+    double factor;
+};
+
+constexpr Unit kByteUnits[] = {{"B", 1},
+                               {"kB", 1e3},
+                               {"KiB", 1024},
+                               {"MB", 1e6},
+                               {"MiB", 1024 * 1024},
+                               {"GB", 1e9},
+                               {"GiB", 1024. * 1024 * 1024}};
+constexpr Unit kRateUnits[] = {{"/s", 1}, {"/min", 1. / 60}};
+constexpr Unit kTimeUnits[] = {{"s", 1},     {"ms", 1e-3}, {"us", 1e-6}, {"\xC2\xB5s", 1e-6},
+                               {"ns", 1e-9}, {"min", 60},  {"h", 3600}};
+
+// What a refused quantity should have looked like.
+struct Expected {
+    std::string_view what;    // "a size"
+    std::string_view example; // "\"256B\" or \"16KiB\""
+};
+
+Result<double> parse(std::string_view text, std::span<const Unit> units, const Expected& expected);
+
+} // namespace
+
+Result<std::uint64_t> parse_bytes(std::string_view text) {
+    const Result<double> bytes = parse(text, kByteUnits, {"a size", "\"256B\" or \"16KiB\""});
+    if (!bytes)
+        return bytes.error();
+    // Above 2^53 a double no longer tells whole from fractional; nothing here is nearly so large.
+    if (*bytes != std::floor(*bytes) || *bytes > 9e15)
+        return Error{
+            ErrorCode::wrong_input, fmt::format("\"{}\" is not a whole number of bytes", text), {}};
+    return static_cast<std::uint64_t>(*bytes);
+}
+
+Result<double> parse_rate(std::string_view text) {
+    return parse(text, kRateUnits, {"a rate", "\"2000/s\""});
+}
+
+Result<double> parse_seconds(std::string_view text) {
+    return parse(text, kTimeUnits, {"a time", "\"2s\" or \"500ms\""});
+}
+
+std::string print_bytes(std::uint64_t bytes) {
+    constexpr std::pair<std::uint64_t, std::string_view> kUnits[] = {
+        {1024 * 1024, "MiB"}, {1'000'000, "MB"}, {1024, "KiB"}, {1000, "kB"}};
+    for (const auto& [factor, name] : kUnits)
+        if (bytes > 0 && bytes % factor == 0)
+            return fmt::format("{}{}", bytes / factor, name);
+    return fmt::format("{}B", bytes);
+}
+
+std::string print_rate(double rate) { return fmt::format("{}/s", rate); }
+
+namespace {
+
+// The number at the start of a text and what follows it. Signs, exponents and hexadecimal are left
+// out on purpose: no person writes a size so.
+std::optional<std::pair<double, std::string_view>> split_number(std::string_view text) {
+    const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
+    const std::string_view digits = text.substr(0, end);
+    double number = 0;
+    const auto [stop, failed] = std::from_chars(digits.data(), digits.data() + digits.size(),
+                                                number, std::chars_format::fixed);
+    if (failed != std::errc() || stop != digits.data() + digits.size())
+        return std::nullopt;
+    std::string_view rest = text.substr(end);
+    if (rest.starts_with(' '))
+        rest.remove_prefix(1);
+    return std::pair(number, rest);
+}
+
+std::string names_of(std::span<const Unit> units) {
+    std::string names;
+    for (const Unit& unit : units)
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", unit.name);
+    return names;
+}
+
+Result<double> parse(std::string_view text, std::span<const Unit> units, const Expected& expected) {
+    const Error refused{
+        ErrorCode::wrong_input, fmt::format("\"{}\" is not {}", text, expected.what),
+        fmt::format("write it like {}; units: {}", expected.example, names_of(units))};
+    const auto split = split_number(text);
+    if (!split)
+        return refused;
+    for (const Unit& unit : units)
+        if (unit.name == split->second)
+            return split->first * unit.factor;
+    return refused;
+}
+
+} // namespace
+} // namespace mqcore::support

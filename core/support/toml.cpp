@@ -1,0 +1,176 @@
+#include "support/toml.hpp"
+
+#include "support/text.hpp"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <regex>
+
+namespace mqcore::support {
+namespace {
+
+SourceRange range_of(const toml::source_region& region);
+TomlValue convert(const toml::node& node);
+bool check_encoding(const SourceFile& source, DiagnosticList& diagnostics);
+void report_syntax(const toml::parse_error& error, DiagnosticList& diagnostics);
+
+} // namespace
+
+const TomlMember* TomlValue::find(std::string_view key) const {
+    const auto found = std::ranges::find(members, key, &TomlMember::key);
+    return found == members.end() ? nullptr : &*found;
+}
+
+std::string_view name_of(TomlValue::Type type) {
+    switch (type) {
+    case TomlValue::Type::text:
+        return "text";
+    case TomlValue::Type::integer:
+        return "a whole number";
+    case TomlValue::Type::number:
+        return "a fractional number";
+    case TomlValue::Type::boolean:
+        return "true or false";
+    case TomlValue::Type::date:
+        return "a date or time";
+    case TomlValue::Type::array:
+        return "a list";
+    case TomlValue::Type::table:
+        return "a table";
+    }
+    return "";
+}
+
+std::optional<TomlValue> parse_toml(const SourceFile& source, DiagnosticList& diagnostics) {
+    if (!check_encoding(source, diagnostics))
+        return std::nullopt;
+    const toml::parse_result parsed =
+        toml::parse(std::string_view(source.content), std::string_view(source.name));
+    if (!parsed) {
+        report_syntax(parsed.error(), diagnostics);
+        return std::nullopt;
+    }
+    return convert(parsed.table());
+}
+
+namespace {
+
+SourceRange range_of(const toml::source_region& region) {
+    const bool is_one_line = region.end.line == region.begin.line;
+    const std::uint32_t length = is_one_line && region.end.column > region.begin.column
+                                     ? region.end.column - region.begin.column
+                                     : 1;
+    return {.line = region.begin.line, .column = region.begin.column, .length = length};
+}
+
+TomlValue convert(const toml::node& node) {
+    using Type = TomlValue::Type;
+    TomlValue value;
+    value.where = range_of(node.source());
+    switch (node.type()) {
+    case toml::node_type::string:
+        value.type = Type::text;
+        value.text = node.as_string()->get();
+        break;
+    case toml::node_type::integer:
+        value.type = Type::integer;
+        value.integer = node.as_integer()->get();
+        break;
+    case toml::node_type::floating_point:
+        value.type = Type::number;
+        value.number = node.as_floating_point()->get();
+        break;
+    case toml::node_type::boolean:
+        value.type = Type::boolean;
+        value.boolean = node.as_boolean()->get();
+        break;
+    case toml::node_type::array:
+        value.type = Type::array;
+        for (const toml::node& item : *node.as_array())
+            value.items.push_back(convert(item));
+        break;
+    case toml::node_type::table:
+        value.type = Type::table;
+        for (const auto& [key, member] : *node.as_table())
+            value.members.push_back(
+                {std::string(key.str()), range_of(key.source()), convert(member)});
+        // The library keeps a table sorted by key; people read a file from its top.
+        std::ranges::stable_sort(value.members, [](const TomlMember& a, const TomlMember& b) {
+            return std::pair(a.key_range.line, a.key_range.column) <
+                   std::pair(b.key_range.line, b.key_range.column);
+        });
+        break;
+    default:
+        value.type = Type::date;
+    }
+    return value;
+}
+
+// Line and column of a byte, counted as diagnostics count: an ill-formed byte is one column.
+SourceRange range_of_byte(std::string_view content, std::size_t at) {
+    const std::string_view before = content.substr(0, at);
+    const auto line = static_cast<std::uint32_t>(1 + std::ranges::count(before, '\n'));
+    const std::size_t line_start = before.rfind('\n') + 1; // npos + 1 is 0
+    const auto is_lead = [](char c) { return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u; };
+    const auto column =
+        static_cast<std::uint32_t>(1 + std::ranges::count_if(before.substr(line_start), is_lead));
+    return {.line = line, .column = column, .length = 1};
+}
+
+bool check_encoding(const SourceFile& source, DiagnosticList& diagnostics) {
+    const std::string_view content = source.content;
+    if (content.starts_with("\xFF\xFE") || content.starts_with("\xFE\xFF")) {
+        diagnostics.error({}, "this file is UTF-16 text, TOML is UTF-8", "save it as UTF-8");
+        return false;
+    }
+    std::size_t bad_at = 0;
+    if (const std::size_t nul = content.find('\0'); nul != std::string_view::npos) {
+        diagnostics.error(range_of_byte(content, nul),
+                          "a NUL byte: this is a binary file, not TOML text");
+        return false;
+    }
+    if (!is_utf8(content, &bad_at)) {
+        const auto byte = static_cast<unsigned char>(content[bad_at]);
+        diagnostics.error(range_of_byte(content, bad_at),
+                          fmt::format("byte 0x{:02X} is not valid UTF-8 here", byte),
+                          "save the file as UTF-8; no overlong forms, no surrogates");
+        return false;
+    }
+    return true;
+}
+
+// The hint for a slip that TOML's grammar alone does not explain to a newcomer.
+std::string hint_for(std::string_view line) {
+    static const std::regex kQuantity(
+        R"(^\s*([A-Za-z0-9_-]+)\s*=\s*([0-9][0-9.,]*\s?[A-Za-z/µ][A-Za-z/]*)\s*(#.*)?$)");
+    static const std::regex kWord(
+        R"(^\s*([A-Za-z0-9_-]+)\s*=\s*([A-Za-z][A-Za-z0-9_.-]*)\s*(#.*)?$)");
+    constexpr std::size_t kLongest = 200; // std::regex recurses with the length of the text
+    if (line.size() > kLongest)
+        return {};
+    std::match_results<std::string_view::const_iterator> match;
+    if (std::regex_match(line.begin(), line.end(), match, kQuantity))
+        return fmt::format("a value with a unit stands in quotes: {} = \"{}\"", match[1].str(),
+                           match[2].str());
+    if (std::regex_match(line.begin(), line.end(), match, kWord))
+        return fmt::format("a word stands in quotes: {} = \"{}\"", match[1].str(), match[2].str());
+    return {};
+}
+
+void report_syntax(const toml::parse_error& error, DiagnosticList& diagnostics) {
+    constexpr std::string_view kPreamble = "Error while parsing ";
+    std::string_view description = error.description();
+    std::string message = "not valid TOML: ";
+    if (description.starts_with(kPreamble)) {
+        description.remove_prefix(kPreamble.size());
+        message += "in ";
+    }
+    message += description;
+    const SourceRange where = range_of(error.source());
+    diagnostics.error(where, message, hint_for(line_of(diagnostics.source().content, where.line)));
+}
+
+} // namespace
+} // namespace mqcore::support
