@@ -1,0 +1,396 @@
+"""The environment tool of the Python host: one venv per interpreter build, client and lock.
+
+    environment.py status --driver-folder DIR [--interpreter PROGRAM]
+    environment.py sync   --driver-folder DIR [--interpreter PROGRAM] [--wheels DIR]
+    environment.py list
+    environment.py remove --driver-folder DIR
+
+status and sync print {"ready", "path", "reason", "facts"}, list and remove {"environments": [...]}, as
+one JSON object on stdout; stderr is for people. An environment is made in a folder beside its place and
+renamed into it when it is complete, so that an install that breaks leaves what was there before.
+
+Needs nothing but the standard library and runs under any Python 3.8 or later. The interpreter that it
+chooses for a client needs 3.11 or later and a shared libpython.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+OLDEST = (3, 11)  # the limited API that mqcore's extension is compiled against
+FACTS_FILE = "mqcore.json"  # in the venv; written last, so its presence says that the venv is complete
+
+
+class Refusal(Exception):
+    """One line for the person who asked."""
+
+
+# ---- which interpreter ----
+
+
+def chosen_interpreter(asked):
+    """A suitable interpreter's path: the one asked for, $MQCORE_PYTHON, or the first on PATH."""
+    asked = asked or os.environ.get("MQCORE_PYTHON")
+    if asked:
+        program = _program(asked)
+        if program is None:
+            raise Refusal(f"no interpreter '{asked}': give a path, a program on PATH or a version such as 3.12")
+        reason = refusal(probe(program))
+        if reason:
+            raise Refusal(f"'{asked}' cannot host clients: {reason}")
+        return program
+    reasons = []
+    for program in _candidates():
+        reason = refusal(probe(program))
+        if not reason:
+            return program
+        reasons.append(f"{os.path.basename(program)}: {reason}")
+    raise Refusal("no suitable Python on PATH" + (f" ({'; '.join(reasons)})" if reasons else ""))
+
+
+def _program(asked):
+    if re.fullmatch(r"\d+\.\d+(\.\d+)?", asked):
+        found = shutil.which("python" + asked)
+        if found is None and shutil.which("uv"):
+            answer = subprocess.run(["uv", "python", "find", asked], capture_output=True, text=True)
+            found = answer.stdout.strip() or None
+        return found
+    return shutil.which(asked)
+
+
+def _candidates():
+    """python3 of each folder of PATH, then newer names; each file once."""
+    seen = set()
+    for name in ["python3"] + [f"python3.{minor}" for minor in range(15, OLDEST[1] - 1, -1)]:
+        for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
+            program = os.path.join(folder, name)
+            real = os.path.realpath(program)
+            if real not in seen and os.access(program, os.X_OK) and os.path.isfile(program):
+                seen.add(real)
+                yield program
+
+
+# Runs in the interpreter that is looked at, which may be any Python.
+_PROBE = """
+import json, sys, sysconfig
+v = sysconfig.get_config_var
+arguments = v("CONFIG_ARGS") or ""
+gil = getattr(sys, "_is_gil_enabled", lambda: True)
+jit = getattr(sys, "_jit", None)
+print(json.dumps({
+    "implementation": sys.implementation.name,
+    "version_info": list(sys.version_info[:3]),
+    "build": sys.version,
+    "executable": getattr(sys, "_base_executable", None) or sys.executable,
+    "prefix": sys.base_prefix,
+    "shared": bool(v("Py_ENABLE_SHARED")),
+    "folders": [v("LIBDIR"), sys.base_prefix + "/lib", v("LIBPL")],
+    "multiarch": v("MULTIARCH"),
+    "library": v("INSTSONAME"),
+    "debug": bool(v("Py_DEBUG")),
+    "free_threaded": bool(v("Py_GIL_DISABLED")),
+    "gil": bool(gil()),
+    "jit": ("enabled" if jit.is_enabled() else "off") if jit and jit.is_available()
+           else "built" if "experimental-jit" in arguments else "none",
+    "optimised": "--enable-optimizations" in arguments,
+    "lto": "--with-lto" in arguments,
+}))
+"""
+_probed = {}
+
+
+def probe(program):
+    """What an interpreter says of itself; {"error": text} when it does not start."""
+    if program not in _probed:
+        try:
+            answer = subprocess.run(
+                [program, "-I", "-S", "-c", _PROBE], capture_output=True, text=True, timeout=20
+            )
+            found = json.loads(answer.stdout) if answer.returncode == 0 else {"error": _last_line(answer.stderr)}
+        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+            found = {"error": str(error)}
+        _probed[program] = found
+    return _probed[program]
+
+
+def refusal(found):
+    """Why this interpreter cannot host clients; None when it can."""
+    if "error" in found:
+        return f"does not start ({found['error']})"
+    version = ".".join(map(str, found["version_info"]))
+    if found["implementation"] != "cpython":
+        return f"is {found['implementation']}, not CPython"
+    if tuple(found["version_info"][:2]) < OLDEST:
+        return f"is {version}, older than {OLDEST[0]}.{OLDEST[1]}"
+    if found["free_threaded"]:
+        return f"is a free-threaded {version}: it has no stable ABI"
+    if libpython_of(found) is None:
+        return f"is {version} without a shared libpython"
+    return None
+
+
+def libpython_of(found):
+    if not found["shared"] or not found["library"]:
+        return None
+    for folder in filter(None, found["folders"]):
+        for inside in (folder, os.path.join(folder, found["multiarch"] or "")):
+            path = os.path.join(inside, found["library"])
+            if os.path.exists(path):
+                return path
+    return None
+
+
+def build_key(build, prefix, version_info):
+    """Names an interpreter build: two builds of one version are two interpreters."""
+    identity = hashlib.sha256(f"{build}\n{prefix}".encode()).hexdigest()[:8]
+    return f"cpython-{'.'.join(map(str, version_info))}-{identity}"
+
+
+def own_build_key():
+    return build_key(sys.version, sys.base_prefix, sys.version_info[:3])
+
+
+# ---- which environment ----
+
+
+class Client:
+    """A driver folder, as far as its environment is concerned."""
+
+    def __init__(self, folder):
+        path = os.path.join(folder, "driver.toml")
+        try:
+            with open(path, encoding="utf-8") as file:
+                # Only `id` is needed; this tool may start under a Python that has no tomllib.
+                found = re.search(r'^\s*id\s*=\s*"([a-z0-9-]+)"', file.read(), re.MULTILINE)
+        except OSError as error:
+            raise Refusal(f"'{path}': {error.strerror}") from error
+        if found is None:
+            raise Refusal(f"'{path}' has no id")
+        self.id = found.group(1)
+        self.lock = os.path.join(folder, "requirements.lock")
+        try:
+            with open(self.lock, "rb") as file:
+                self.lock_hash = hashlib.sha256(file.read()).hexdigest()
+        except FileNotFoundError:
+            self.lock = None  # a client without packages
+            self.lock_hash = hashlib.sha256(b"").hexdigest()
+
+    def path(self, key):
+        return os.path.join(root(), key, f"{self.id}-{self.lock_hash[:12]}")
+
+
+def root():
+    own = os.environ.get("MQCORE_ENVIRONMENTS")
+    if own:
+        return os.path.abspath(own)
+    data = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
+    return os.path.join(data, "mqcore", "environments")
+
+
+def facts_of(path):
+    """None: not there, or not complete."""
+    try:
+        with open(os.path.join(path, FACTS_FILE), encoding="utf-8") as file:
+            return json.load(file)
+    except (OSError, ValueError):
+        return None
+
+
+def status(client, key):
+    path = client.path(key)
+    facts = facts_of(path)
+    if facts is None:
+        return {"ready": False, "path": path, "reason": f"no environment of '{client.id}' for {key}", "facts": {}}
+    if not os.path.exists(os.path.join(path, "bin", "python3")):
+        return {"ready": False, "path": path, "reason": f"the interpreter of {key} is gone", "facts": {}}
+    return {"ready": True, "path": path, "reason": "", "facts": facts}
+
+
+# ---- making one ----
+
+
+def sync(client, found, wheels):
+    key = build_key(found["build"], found["prefix"], found["version_info"])
+    now = status(client, key)
+    if now["ready"]:
+        return now
+    path = client.path(key)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    fresh = f"{path}.new-{os.getpid()}"
+    try:
+        build(client, found, fresh, wheels)
+        _replace(path, fresh)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    return status(client, key)
+
+
+def build(client, found, folder, wheels):
+    _run([found["executable"], "-I", "-m", "venv", "--without-pip", folder])
+    python = os.path.join(folder, "bin", "python3")
+    if client.lock:
+        _run(_installer(found, python) + _wheel_options(wheels) + ["--require-hashes", "-r", client.lock])
+    version = ".".join(map(str, found["version_info"]))
+    with open(os.path.join(folder, "pyvenv.cfg"), "a", encoding="utf-8") as file:
+        file.write(f"mqcore-libpython = {libpython_of(found)}\nmqcore-version = {version}\n")
+    facts = {
+        "interpreter": {
+            "implementation": "CPython",
+            "version": version,
+            "build": re.sub(r"\s+", " ", found["build"]),
+            "flags": {
+                name: found[name] for name in ("gil", "jit", "debug", "optimised", "lto")
+            },
+        },
+        "packages": _packages(python),
+        "lock": client.lock_hash,
+    }
+    with open(os.path.join(folder, FACTS_FILE), "w", encoding="utf-8") as file:
+        json.dump(facts, file, indent=1)
+
+
+def _installer(found, python):
+    """uv when it is there; else the interpreter's own pip, else the one that ensurepip carries."""
+    uv = shutil.which("uv")
+    if uv:
+        return [uv, "pip", "install", "--quiet", "--python", python, "--compile-bytecode"]
+    options = ["--python", python, "install", "--quiet", "--no-input", "--disable-pip-version-check"]
+    base = found["executable"]
+    if subprocess.run([base, "-I", "-m", "pip", "--version"], capture_output=True).returncode == 0:
+        return [base, "-I", "-m", "pip"] + options
+    answer = subprocess.run(
+        [base, "-I", "-c", "import ensurepip; print(ensurepip._get_packages()['pip'].wheel_path or "
+         "ensurepip._get_packages()['pip'].wheel_name)"], capture_output=True, text=True,
+    )
+    wheel = answer.stdout.strip()
+    if answer.returncode == 0 and wheel and not os.path.isabs(wheel):
+        where = subprocess.run([base, "-I", "-c", "import ensurepip; print(ensurepip.__path__[0])"],
+                               capture_output=True, text=True).stdout.strip()
+        wheel = os.path.join(where, "_bundled", wheel)
+    if not os.path.exists(wheel):
+        raise Refusal("nothing can install packages: install uv, or pip for the chosen Python")
+    return [base, "-I", os.path.join(wheel, "pip")] + options
+
+
+def _wheel_options(wheels):
+    return ["--no-index", "--find-links", os.path.abspath(wheels)] if wheels else []
+
+
+def _packages(python):
+    listing = (
+        "import importlib.metadata as m, json;"
+        "print(json.dumps({d.metadata['Name']: d.version for d in m.distributions()}))"
+    )
+    answer = subprocess.run([python, "-I", "-c", listing], capture_output=True, text=True, check=True)
+    return dict(sorted(json.loads(answer.stdout).items()))
+
+
+def _run(command):
+    answer = subprocess.run(command, stdout=sys.stderr, stderr=subprocess.PIPE, text=True)
+    sys.stderr.write(answer.stderr)
+    if answer.returncode != 0:
+        step = "making the venv" if "venv" in command else "installing the locked packages"
+        raise Refusal(f"{step} failed: {_last_line(answer.stderr) or f'exit code {answer.returncode}'}")
+
+
+def _replace(path, fresh):
+    """Another sync may have been faster; whoever comes second drops its own."""
+    try:
+        os.rename(fresh, path)
+    except OSError:
+        if facts_of(path) is not None and os.path.exists(os.path.join(path, "bin", "python3")):
+            return
+        broken = f"{path}.old-{os.getpid()}"
+        os.rename(path, broken)
+        os.rename(fresh, path)
+        shutil.rmtree(broken, ignore_errors=True)
+
+
+def _last_line(text):
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else ""
+
+
+# ---- all of them ----
+
+
+def environments():
+    found = []
+    for key in sorted(_names(root())):
+        for name in sorted(_names(os.path.join(root(), key))):
+            path = os.path.join(root(), key, name)
+            client, _, lock = name.rpartition("-")
+            if re.fullmatch(r"[0-9a-f]{12}", lock):
+                facts = facts_of(path)
+                found.append({"client": client, "build": key, "path": path, "ready": facts is not None, "facts": facts or {}})
+    return found
+
+
+def _names(folder):
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def remove(client):
+    gone = [each for each in environments() if each["client"] == client.id]
+    for each in gone:
+        shutil.rmtree(each["path"])
+    return gone
+
+
+# ---- command line ----
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(description="Makes what a Python client needs besides its folder.")
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    for verb in ("status", "sync", "list", "remove"):
+        options = verbs.add_parser(verb)
+        if verb != "list":
+            options.add_argument("--driver-folder", required=True, metavar="DIR")
+        if verb in ("status", "sync"):
+            options.add_argument("--interpreter", metavar="PROGRAM")
+        if verb == "sync":
+            options.add_argument("--wheels", metavar="DIR", help="install offline, from these wheels only")
+    return parser.parse_args(arguments)
+
+
+def answer(options):
+    if options.verb == "list":
+        return {"environments": environments()}
+    client = Client(options.driver_folder)
+    if options.verb == "remove":
+        return {"environments": remove(client)}
+    asked = options.interpreter or os.environ.get("MQCORE_PYTHON")
+    if options.verb == "status" and not asked:
+        # The interpreter that PATH names runs this: no other process is needed to look.
+        here = status(client, own_build_key())
+        if here["ready"]:
+            return here
+    program = chosen_interpreter(asked)
+    found = probe(program)
+    if options.verb == "sync":
+        return sync(client, found, options.wheels)
+    return status(client, build_key(found["build"], found["prefix"], found["version_info"]))
+
+
+def main(arguments):
+    options = parse(arguments)
+    try:
+        document = answer(options)
+    except Refusal as reason:
+        print(f"environment.py: {reason}", file=sys.stderr)
+        document = {"ready": False, "path": "", "reason": str(reason), "facts": {}}
+    print(json.dumps(document))
+    return 0 if document.get("ready", True) or options.verb == "status" else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,100 @@
+"""What a client's driver.py may use: everything else of the host is not for it.
+
+A driver.py holds one class named `Client`. Its shape stands in driver.toml, and with it which of the
+three loops in loops.py drives it:
+
+    class Client:
+        OPTIONS = {"loop": ("external", "thread")}  # [driver.ID] keys and values; the first is the default
+
+        def __init__(self, run, source, sink): ...  # no network yet
+        def connect(self): ...            # connect and subscribe; returns when both are confirmed
+        def publish(self, message): ...   # hand over now; sink.done(message.slot) at its completion
+        def close(self): ...              # leave the broker
+
+    sync      all plain functions; `wait()` and `turn()` are optional, see loops.sync
+    nowait    connect and close are coroutines, publish is a plain function that does not wait
+    awaited   connect, publish and close are coroutines. publish returns at the completion, None or a
+              status, and the loop reports done(). receivers() is optional: coroutines that run for the
+              length of the connection and call sink.received()
+
+An exception ends the run: OSError and TimeoutError as NETWORK, Failure with its own status, anything
+else as LIBRARY. A connection lost in a callback is reported with fail(); the loop then ends.
+"""
+
+from __future__ import annotations
+
+from _mqcore import (
+    CONFIG,
+    DRAIN,
+    LIBRARY,
+    LOG_DEBUG,
+    LOG_ERROR,
+    LOG_INFO,
+    LOG_WARNING,
+    NETWORK,
+    NONE,
+    OK,
+    STOP,
+    TURN,
+    UNSUPPORTED,
+    V5,
+    V311,
+    WAIT,
+    Message,
+    Sink,
+    Source,
+    log,
+    note,
+)
+
+CONNECT_TIMEOUT_S = 10.0  # for connecting and subscribing together; the core gives up later
+
+
+class Failure(Exception):
+    """Ends the run with a status of the driver ABI."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class Run:
+    """What one run asks for: the fields of mqcore_run, see driver.h."""
+
+    protocol: int  # V311 or V5
+    host: str
+    port: int
+    client_id: str
+    ca_file: str | None
+    keepalive_s: int
+    topics: tuple[str, ...]
+    filters: tuple[str, ...]
+    filter_qos: int
+    window: int
+    payload_bytes_max: int
+    connection_count: int
+    receive_maximum: int  # 0: do not send the property
+    options: dict[str, str]  # complete: defaults are filled in
+
+    def __init__(self, fields: dict[str, object]) -> None:
+        self.__dict__.update(fields)
+
+
+def check_granted(granted: list[int] | tuple[int, ...], run: Run) -> None:
+    """Compares SUBACK reason codes, one a filter, with what the run asked for."""
+    if len(granted) != len(run.filters):
+        raise Failure(LIBRARY, f"{len(granted)} SUBACK codes for {len(run.filters)} filters")
+    for code, name in zip(granted, run.filters):
+        if code >= 0x80:
+            raise Failure(NETWORK, f"the broker refused the subscription to '{name}' (0x{code:02x})")
+        if code < run.filter_qos:
+            raise Failure(
+                UNSUPPORTED, f"the broker granted QoS {code} instead of {run.filter_qos} for '{name}'"
+            )
+
+
+def fail(status: int, text: str) -> None:
+    """Tells why a connection was lost, from any callback of the library. The loop ends."""
+    from mqcore import session
+
+    session.fail(status, text)

@@ -1,0 +1,229 @@
+"""The life of one client: what the functions of driver.h mean in Python. Called by the extension, on
+the main thread; every method returns the status of the first failure."""
+
+from __future__ import annotations
+
+import sys
+
+import _mqcore
+from mqcore import CONNECT_TIMEOUT_S, Failure, Run, loops
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
+    from types import ModuleType
+    from typing import Any
+
+    from _mqcore import Sink, Source
+
+_STEPS = ("create", "connect", "drive", "disconnect", "destroy")  # the core names these itself
+_current: Session | None = None
+
+
+def fail(status: int, text: str) -> None:
+    """From a callback: the run ends, unless it is over and the client is only leaving."""
+    if _current is not None and _current.is_leaving:
+        _mqcore.log(_mqcore.LOG_WARNING, f"while leaving: {text}")
+        return
+    _mqcore.fail(status, text)
+    if _current is not None:
+        _current.interrupt()
+
+
+def fail_by(error: BaseException, where: str) -> None:
+    """One line for the run's reason, the traceback for its log."""
+    if isinstance(error, Failure):
+        status, text = error.status, str(error)
+    else:
+        # ssl.SSLError and ConnectionError are OSError; TimeoutError is too, from 3.11 on in asyncio.
+        status = _mqcore.NETWORK if isinstance(error, OSError) else _mqcore.LIBRARY
+        text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        sys.excepthook(type(error), error, error.__traceback__)
+    fail(status, text if where in _STEPS else f"{where}: {text}")
+
+
+def _with_status(method: Callable[..., None]) -> Callable[..., int]:
+    def guarded(self: Session, *arguments: object) -> int:
+        try:
+            method(self, *arguments)
+        except BaseException as error:  # SystemExit included: nothing may cross the ABI
+            fail_by(error, method.__name__)
+        return _mqcore.failed()
+
+    return guarded
+
+
+class Session:
+    def __init__(self, driver_folder: str, shape: str) -> None:
+        self._folder = driver_folder
+        self._shape = shape
+        self._module: ModuleType | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._client: Any = None
+        self._receivers: list[asyncio.Task[None]] = []
+        self._interrupted: asyncio.Future[None] | None = None
+        self.is_leaving = False
+
+    @_with_status
+    def create(self) -> None:
+        global _current
+        _current = self
+        sys.unraisablehook = self._on_unraisable
+        self._module = _load(f"{self._folder}/driver.py")
+        if self._shape != "sync":
+            import asyncio
+
+            self._loop = asyncio.new_event_loop()
+            self._loop.set_exception_handler(self._on_loop_error)
+        if threading := sys.modules.get("threading"):
+            threading.excepthook = self._on_thread_error
+        flush()
+
+    @_with_status
+    def connect(self, fields: dict[str, Any], source: Source, sink: Sink) -> None:
+        self.is_leaving = False
+        run = Run(fields)
+        factory = self._module.Client
+        run.options = complete_options(getattr(factory, "OPTIONS", {}), run.options)
+        self._source, self._sink = source, sink
+        self._client = client = factory(run, source, sink)
+        if self._loop is None:
+            client.connect()
+        else:
+            self._loop.run_until_complete(self._connect(client))
+
+    async def _connect(self, client: Any) -> None:
+        from asyncio import timeout
+
+        self._interrupted = self._loop.create_future()
+        try:
+            async with timeout(CONNECT_TIMEOUT_S):
+                await client.connect()
+        except TimeoutError as error:
+            raise Failure(
+                _mqcore.NETWORK, f"not connected and subscribed within {CONNECT_TIMEOUT_S:.0f} s"
+            ) from error
+        if hasattr(client, "receivers"):
+            for coroutine in client.receivers():
+                task = self._loop.create_task(coroutine)
+                task.add_done_callback(self._on_receiver_end)
+                self._receivers.append(task)
+
+    @_with_status
+    def drive(self) -> None:
+        client, source = self._client, self._source
+        if self._shape == "sync":
+            wait = getattr(client, "wait", source.wait)
+            loops.sync(source, client.publish, wait, getattr(client, "turn", _nothing))
+        elif self._shape == "nowait":
+            self._run(loops.nowait(self._loop, source, client.publish, self._interrupted))
+        else:
+            self._run(
+                loops.awaited(self._loop, source, self._sink, client.publish, self._interrupted)
+            )
+
+    def _run(self, coroutine: Any) -> None:
+        self._loop.run_until_complete(coroutine)
+        self._interrupted = self._loop.create_future()
+
+    @_with_status
+    def disconnect(self) -> None:
+        self.is_leaving = True
+        client, self._client = self._client, None
+        try:
+            if client is None:
+                pass
+            elif self._loop is None:
+                client.close()
+            else:
+                self._loop.run_until_complete(self._close(client))
+        finally:
+            flush()
+
+    async def _close(self, client: Any) -> None:
+        from asyncio import timeout
+
+        for task in self._receivers:
+            task.remove_done_callback(self._on_receiver_end)
+            task.cancel()
+        self._receivers.clear()
+        async with timeout(CONNECT_TIMEOUT_S):
+            await client.close()
+
+    @_with_status
+    def destroy(self) -> None:
+        global _current
+        if _current is self:
+            _current = None
+        if self._loop is not None:
+            self._loop.close()
+        flush()
+
+    def interrupt(self) -> None:
+        """Ends a loop that sleeps; from any thread."""
+        if self._loop is not None and self._interrupted is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(_resolve, self._interrupted)
+
+    # What a library or an adapter lets fall on the floor is a failure of the run, not a log line.
+
+    def _on_receiver_end(self, task: asyncio.Task[None]) -> None:
+        if task.cancelled():
+            return
+        if error := task.exception():
+            fail_by(error, "receive")
+        else:
+            fail(_mqcore.LIBRARY, "receive: a receiver ended before the connection did")
+
+    def _on_loop_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if error is not None:
+            fail_by(error, "event loop")
+        else:
+            fail(_mqcore.LIBRARY, f"event loop: {context.get('message')}")
+
+    def _on_thread_error(self, arguments: Any) -> None:
+        fail_by(arguments.exc_value, f"thread {arguments.thread.name if arguments.thread else '?'}")
+
+    def _on_unraisable(self, unraisable: Any) -> None:
+        if unraisable.exc_value is not None:
+            fail_by(unraisable.exc_value, unraisable.err_msg or "callback")
+
+
+def complete_options(
+    known: dict[str, tuple[str, ...]], given: dict[str, str]
+) -> dict[str, str]:
+    """Every option of the client with a value; refuses what the client does not know."""
+    for key, value in given.items():
+        if key not in known:
+            names = ", ".join(f"'{name}'" for name in known) or "none"
+            raise Failure(_mqcore.CONFIG, f"unknown option '{key}' (options: {names})")
+        if value not in known[key]:
+            values = ", ".join(f"'{name}'" for name in known[key])
+            raise Failure(_mqcore.CONFIG, f"option '{key}' is '{value}', not one of {values}")
+    return {key: given.get(key, values[0]) for key, values in known.items()}
+
+
+def flush() -> None:
+    """The process ends without finalising, so nothing else does it."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+
+
+def _load(path: str) -> ModuleType:
+    module = type(sys)("mqcore_driver")  # without importlib.util, which would cost half a megabyte
+    module.__file__ = path
+    sys.modules[module.__name__] = module
+    with open(path, encoding="utf-8") as file:
+        exec(compile(file.read(), path, "exec"), module.__dict__)
+    return module
+
+
+def _nothing() -> None:
+    pass
+
+
+def _resolve(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
