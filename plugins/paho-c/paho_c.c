@@ -504,6 +504,7 @@ static int32_t paho_connect(void* opaque, const mqcore_run* run) {
     self->run = run;
     atomic_store(&self->lost, 0);
     atomic_store(&self->leaving, 0);
+    atomic_store(&self->early, 0);
     if (run->option_count > 0) {
         snprintf(text, sizeof text, "unknown option '%.100s': paho-c has no options",
                  run->options[0].key);
