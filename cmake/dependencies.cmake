@@ -39,7 +39,9 @@ target_compile_definitions(mqcore_asio INTERFACE ASIO_STANDALONE=1 ASIO_NO_DEPRE
 target_link_libraries(mqcore_asio INTERFACE Threads::Threads)
 
 add_library(mqcore_warnings INTERFACE)
-target_compile_options(mqcore_warnings INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
+# Designated initialisers name what differs from the defaults on purpose.
+target_compile_options(mqcore_warnings INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+  -Wno-missing-field-initializers)
 # GCC 12 warns falsely about std::string (GCC bug 105651).
 target_compile_options(mqcore_warnings INTERFACE
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>)
