@@ -20,6 +20,50 @@ Error refuse(const std::string& origin, std::string what, std::string hint = {})
     return {ErrorCode::driver, fmt::format("'{}' {}", origin, what), std::move(hint)};
 }
 
+struct OpenedLibrary {
+    bool loads = false;
+    std::string loader_text;                         // the loader's own words name the symbol or the file
+    decltype(&mqcore_driver_entry) entry = nullptr; // null: not exported
+};
+
+OpenedLibrary open_library(const std::filesystem::path& file) {
+    namespace dll = boost::dll;
+    // Deliberately leaked: the destructor would unload.
+    auto* library = new dll::shared_library;
+    std::error_code failed;
+    library->load(std::filesystem::absolute(file), failed,
+                  dll::load_mode::rtld_now | dll::load_mode::rtld_local);
+    if (failed) {
+        const char* reason = ::dlerror();
+        return {.loads = false, .loader_text = reason ? reason : failed.message(), .entry = nullptr};
+    }
+    OpenedLibrary opened{.loads = true, .loader_text = {}, .entry = nullptr};
+    if (library->has(kEntry))
+        opened.entry = reinterpret_cast<decltype(&mqcore_driver_entry)>(
+            reinterpret_cast<void*>(&library->get<char>(kEntry)));
+    return opened;
+}
+
+// The pointers that every driver must set.
+std::vector<std::string> missing_fields(const mqcore_driver& table) {
+    const struct {
+        const char* name;
+        bool is_there;
+    } required[] = {{"info", table.info != nullptr},
+                    {"create", table.create != nullptr},
+                    {"connect", table.connect != nullptr},
+                    {"drive", table.drive != nullptr},
+                    {"disconnect", table.disconnect != nullptr},
+                    {"destroy", table.destroy != nullptr}};
+    std::vector<std::string> missing;
+    for (const auto& field : required)
+        if (!field.is_there)
+            missing.emplace_back(field.name);
+    return missing;
+}
+
+support::Json text_or_null(const char* text) { return text ? support::Json(text) : support::Json(nullptr); }
+
 } // namespace
 
 support::Result<LoadedDriver> load_driver(const std::filesystem::path& file,
@@ -28,23 +72,13 @@ support::Result<LoadedDriver> load_driver(const std::filesystem::path& file,
     if (!std::filesystem::exists(file, ignored))
         return refuse(file.string(), "does not exist");
 
-    namespace dll = boost::dll;
-    // Deliberately leaked: the destructor would unload.
-    auto* library = new dll::shared_library;
-    std::error_code failed;
-    library->load(std::filesystem::absolute(file), failed,
-                  dll::load_mode::rtld_now | dll::load_mode::rtld_local);
-    if (failed) {
-        const char* reason = ::dlerror(); // the loader's own words name the symbol or the file
-        return refuse(file.string(),
-                      fmt::format("cannot be loaded: {}", reason ? reason : failed.message()),
+    const OpenedLibrary opened = open_library(file);
+    if (!opened.loads)
+        return refuse(file.string(), fmt::format("cannot be loaded: {}", opened.loader_text),
                       "a driver is a shared library for this machine, see plugin-api/README.md");
-    }
-    if (!library->has(kEntry))
+    if (!opened.entry)
         return refuse(file.string(), fmt::format("is not a driver: it does not export {}()", kEntry));
-    const auto entry = reinterpret_cast<decltype(&mqcore_driver_entry)>(
-        reinterpret_cast<void*>(&library->get<char>(kEntry)));
-    const mqcore_driver* table = entry(folder.c_str());
+    const mqcore_driver* table = opened.entry(folder.c_str());
     if (!table)
         return refuse(file.string(),
                       fmt::format("cannot host the driver folder '{}': {}() returned null",
@@ -72,15 +106,8 @@ support::Result<LoadedDriver> check_table(const mqcore_driver* table, const std:
     if (table->size < kTableBytes)
         return refuse(origin, fmt::format("has a table of {} bytes, ABI 1.0 has {}", table->size, kTableBytes));
 
-    const struct {
-        const char* name;
-        bool is_there;
-    } required[] = {{"info", table->info != nullptr},       {"create", table->create != nullptr},
-                    {"connect", table->connect != nullptr}, {"drive", table->drive != nullptr},
-                    {"disconnect", table->disconnect != nullptr}, {"destroy", table->destroy != nullptr}};
-    for (const auto& field : required)
-        if (!field.is_there)
-            return refuse(origin, fmt::format("has a null '{}' in its table", field.name));
+    if (const auto missing = missing_fields(*table); !missing.empty())
+        return refuse(origin, fmt::format("has a null '{}' in its table", missing.front()));
 
     const mqcore_info& info = *table->info;
     if (info.size < kInfoBytes)
@@ -97,6 +124,54 @@ support::Result<LoadedDriver> check_table(const mqcore_driver* table, const std:
                                    .features = info.features,
                                    .max_window = info.max_window,
                                    .qos0_completion = info.qos0_completion}};
+}
+
+support::Json inspect_driver(const std::filesystem::path& file, const std::filesystem::path& folder) {
+    const OpenedLibrary opened = open_library(file);
+    support::JsonObject facts{{"loads", opened.loads},
+                              {"loader_text", opened.loader_text},
+                              {"exports_entry", opened.entry != nullptr},
+                              {"is_constant", nullptr},
+                              {"table", nullptr},
+                              {"info", nullptr}};
+    const mqcore_driver* table = opened.entry ? opened.entry(folder.c_str()) : nullptr;
+    if (!table)
+        return facts;
+    facts["is_constant"] = opened.entry(folder.c_str()) == table;
+    support::JsonObject& told = facts["table"].emplace_object();
+    told["magic"] = table->magic;
+    if (table->magic != MQCORE_MAGIC)
+        return facts; // nothing behind it means anything
+    told["size"] = table->size;
+    if (table->size < offsetof(mqcore_driver, info))
+        return facts;
+    told["abi_major"] = table->abi_major;
+    told["abi_minor"] = table->abi_minor;
+    told["needs_host_minor"] = table->needs_host_minor;
+    if (table->abi_major != MQCORE_ABI_MAJOR || table->size < kTableBytes)
+        return facts;
+    support::JsonArray missing;
+    for (const std::string& name : missing_fields(*table))
+        missing.emplace_back(name);
+    told["missing"] = std::move(missing);
+    if (!table->info)
+        return facts;
+    const mqcore_info& info = *table->info;
+    if (info.size < kInfoBytes) {
+        facts["info"] = support::JsonObject{{"size", info.size}};
+        return facts;
+    }
+    facts["info"] = support::JsonObject{{"size", info.size},
+                                        {"id", text_or_null(info.id)},
+                                        {"library", text_or_null(info.library)},
+                                        {"shape", info.shape},
+                                        {"protocols", info.protocols},
+                                        {"publish_qos", info.publish_qos},
+                                        {"subscribe_qos", info.subscribe_qos},
+                                        {"features", info.features},
+                                        {"max_window", info.max_window},
+                                        {"qos0_completion", info.qos0_completion}};
+    return facts;
 }
 
 support::Json to_json(const LoadedDriver& driver) {

@@ -29,6 +29,14 @@ support::Result<LoadedDriver> load_driver(const std::filesystem::path& file,
 // table's size says is not there.
 support::Result<LoadedDriver> check_table(const mqcore_driver* table, const std::string& origin);
 
+// Facts about a driver's library without any judgement, for the conformance checker. Nothing is read
+// that the table does not say is there: a missing part is null.
+//   {"loads", "loader_text", "exports_entry", "is_constant",
+//    "table": {"magic","size","abi_major","abi_minor","needs_host_minor","missing":["drive",...]},
+//    "info": {"size","id","library","shape","protocols","publish_qos","subscribe_qos","features",
+//             "max_window","qos0_completion"}}
+support::Json inspect_driver(const std::filesystem::path& file, const std::filesystem::path& folder);
+
 // {"id","library","abi","shape","protocols","publish_qos","subscribe_qos","features","max_window",
 //  "qos0_completion"}: what the worker tells the orchestrator, which compares it with driver.toml.
 support::Json to_json(const LoadedDriver& driver);

@@ -81,6 +81,7 @@ class Worker {
     int serve();
 
   private:
+    bool inspect(const Json& order);
     bool prepare(const Json& order);
     bool connect();
     bool drive(const Json& order);
@@ -100,6 +101,7 @@ class Worker {
     std::unique_ptr<DriverHost> host_;
     driver::LoadedDriver driver_;
     void* instance_ = nullptr;
+    bool is_connected_ = false;
     MisuseLog misuse_;
     std::unique_ptr<PacingSource> source_;
     std::unique_ptr<CountingSink> sink_;
@@ -116,7 +118,8 @@ int Worker::serve() {
             finish(*order);
             return 0;
         }
-        const bool went_well = what == "prepare"   ? prepare(*order)
+        const bool went_well = what == "inspect"   ? inspect(*order)
+                               : what == "prepare" ? prepare(*order)
                                : what == "connect" ? connect()
                                : what == "drive"   ? drive(*order)
                                                    : fail("internal", "unknown order '" + what + "'");
@@ -136,6 +139,14 @@ std::int32_t Worker::guarded(WorkerPhase phase, Call&& call) {
         last_exception_ = "an exception crossed the driver ABI";
     }
     return MQCORE_LIBRARY;
+}
+
+// For the conformance checker: foreign code runs here and not in the orchestrator.
+bool Worker::inspect(const Json& order) {
+    say({{"event", "inspected"},
+         {"facts", driver::inspect_driver(support::text_or(order, "file", ""),
+                                          support::text_or(order, "folder", ""))}});
+    return true;
 }
 
 bool Worker::prepare(const Json& order) {
@@ -177,6 +188,7 @@ bool Worker::connect() {
     const support::Nanoseconds connect_ns = support::now_ns() - begin;
     if (status != MQCORE_OK)
         return fail_by_status(status);
+    is_connected_ = true;
     page_.phase.store(static_cast<std::uint32_t>(WorkerPhase::connected), std::memory_order_relaxed);
     say({{"event", "connected"}, {"connect_ns", connect_ns}, {"notes", host_->notes()}});
     return true;
@@ -212,7 +224,8 @@ bool Worker::drive(const Json& order) {
 
 void Worker::finish(const Json& order) {
     if (instance_) {
-        const std::int32_t status = guarded(WorkerPhase::disconnecting, [&] {
+        // What never connected, or was ended in the middle of it, has nothing to leave.
+        const std::int32_t status = !is_connected_ ? MQCORE_OK : guarded(WorkerPhase::disconnecting, [&] {
             return driver_.table->disconnect(instance_);
         });
         if (sink_)
