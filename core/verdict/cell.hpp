@@ -14,6 +14,7 @@ namespace mqcore::verdict {
 struct CellMetric {
     Number value;            // median of the valid runs, or of their merged histogram
     Number lowest, highest;  // over the valid runs
+    Count samples;           // behind a percentile
     std::string unavailable; // why there is no value
 };
 
@@ -21,8 +22,8 @@ struct Cell {
     std::string client, point;
     support::Json spec; // of the point, as the runs hold it
     Status status = Status::invalid;
-    std::string reason;   // of the run that decided, when not valid
-    std::size_t runs = 0; // planned runs that have an outcome; a retry is not another run
+    std::string reason, party; // of the first run that decided, when not valid
+    std::size_t runs = 0;      // planned runs that have an outcome; a retry is not another run
     std::size_t valid_runs = 0;
     std::map<Status, std::size_t> by_status;  // last attempt of each run
     std::string regime;                       // of the valid runs; "differs" when they do not agree

@@ -35,10 +35,9 @@ struct Judgement {
     std::vector<MetricResult> metrics; // those that apply to the point
 };
 
-// A failed check that blames anybody but the client makes the run invalid, whatever else failed: the
-// conditions were not the agreed ones, so they say nothing about the client. Else a failed check that
-// blames the client makes it not_sustained. Else it is valid. The reason is the first failed check
-// (table order) of the deciding kind.
+// invalid when any check found so, whatever else failed: the conditions were not the agreed ones, and
+// that says nothing about the client. Else not_sustained when any check found that, else valid. The
+// reason is the first check (table order) that found what was decided.
 Judgement judge(const support::Json& run, const Context& context);
 
 // {"status", "reason", "party", "regime", "checks", "flags", "metrics", "metrics_unavailable"}

@@ -13,8 +13,9 @@ namespace mqcore::verdict {
 constexpr std::uint64_t kSlack = 5;
 constexpr double kSlackShare = 0.0005;
 
-constexpr double kHeldShare = 0.98;       // of a fixed offer, from which on it counts as held
-constexpr double kBrokerBusyShare = 0.85; // of one core: Mosquitto does all its work on one thread
+constexpr double kHeldShare = 0.98;        // of a fixed offer, from which on it counts as held
+constexpr std::uint64_t kEdgeMessages = 2; // of 40 and more may fall over the window's edge
+constexpr double kBrokerBusyShare = 0.85;  // of one core: Mosquitto does all its work on one thread
 constexpr double kCeilingShare = 0.95; // of the broker's measured ceiling, from which on it binds
 constexpr double kQuietCores = 0.5;    // busy outside the parties, up to which a host is quiet
 
@@ -32,6 +33,12 @@ constexpr bool agree(std::uint64_t a, std::uint64_t b) {
     const std::uint64_t larger = a > b ? a : b;
     const std::uint64_t smaller = a > b ? b : a;
     return larger - smaller <= slack_of(larger);
+}
+// A message or two may fall over an edge of the window without anybody being late.
+constexpr bool is_held(std::uint64_t done, std::uint64_t asked) {
+    const std::uint64_t edge = asked / 20 < kEdgeMessages ? asked / 20 : kEdgeMessages;
+    return done + edge >= asked ||
+           static_cast<double>(done) >= kHeldShare * static_cast<double>(asked);
 }
 // more() is true when a is above b by more than the slack.
 constexpr bool more(std::uint64_t a, std::uint64_t b) { return a > b && !agree(a, b); }

@@ -61,20 +61,24 @@ struct ReceiveView {
 
     // Every PUBLISH that came in, strays included: what the broker must have sent.
     Count deliveries() const;
+    // Messages that arrived at least once: by sequence number where the payload carries one.
+    Count arrived() const { return distinct ? distinct : total; }
 };
 
 struct PartyView {
     bool has_report = false;
     std::optional<SendView> send;
     std::optional<ReceiveView> receive;
+    std::uint64_t unexpected = 0; // arrivals at a party that was not to receive anything
     Node raw;
 };
 
 struct ResourceView {
-    Count cpu_user_ns, cpu_sys_ns, rss_peak_kib, threads, voluntary_switches, involuntary_switches;
+    Count cpu_total_ns, cpu_user_ns, cpu_sys_ns, rss_peak_kib, threads, voluntary_switches,
+        involuntary_switches;
     Node raw;
 
-    Count cpu_ns() const;
+    Count cpu_ns() const;                                     // user and kernel, all threads
     std::string why_unavailable(std::string_view name) const; // never empty
 };
 
@@ -112,6 +116,8 @@ class RunView {
     bool broker_is_fresh = false;
     // name: as in the document's broker.delta, e.g. "publish_received".
     CounterView counter(std::string_view name) const;
+    // False when the session learnt that this broker publishes no counters that can be trusted.
+    bool has_witness() const;
 
     ResourceView client_use, peer_use, broker_use;
     Node host;

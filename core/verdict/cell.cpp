@@ -1,0 +1,168 @@
+#include "verdict/cell.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace mqcore::verdict {
+namespace {
+
+using support::Json;
+
+// The attempts of one planned run; the last one counts, the others stay in the file.
+struct Attempts {
+    std::uint64_t run = 0;
+    const Json* last = nullptr;
+    std::uint64_t attempt = 0;
+};
+
+std::vector<const Json*> last_attempts(std::span<const Json> runs) {
+    std::vector<Attempts> planned;
+    for (const Json& document : runs) {
+        const std::uint64_t run = support::unsigned_or(document, "run", 0);
+        const std::uint64_t attempt = support::unsigned_or(document, "attempt", 1);
+        auto found = std::ranges::find(planned, run, &Attempts::run);
+        if (found == planned.end())
+            found = planned.insert(planned.end(), {run, &document, attempt});
+        else if (attempt >= found->attempt)
+            *found = {run, &document, attempt};
+    }
+    std::vector<const Json*> documents;
+    for (const Attempts& attempts : planned)
+        documents.push_back(attempts.last);
+    return documents;
+}
+
+Status status_in(const Json& run) {
+    return status_of(support::text_or(run, "status", "")).value_or(Status::invalid);
+}
+
+double median(std::vector<double> values) {
+    std::ranges::sort(values);
+    const std::size_t middle = values.size() / 2;
+    return values.size() % 2 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+std::optional<measure::Histogram> merged(std::span<const Json* const> runs,
+                                         const MetricEntry& entry) {
+    std::optional<measure::Histogram> all;
+    for (const Json* document : runs) {
+        const RunView run(*document);
+        const Node holder = entry.histogram == "lag"
+                                ? (run.worker.send ? run.worker.send->raw : Node())
+                                : (run.result_receiver() ? run.result_receiver()->raw : Node());
+        const auto histogram = holder.histogram(entry.histogram);
+        if (histogram && all)
+            all->merge(*histogram);
+        else if (histogram)
+            all = histogram;
+    }
+    return all;
+}
+
+CellMetric aggregate_metric(std::span<const Json* const> valid, const MetricEntry& entry) {
+    CellMetric metric;
+    std::vector<double> values;
+    for (const Json* document : valid) {
+        const Node run(document);
+        if (const Number value = run["metrics"].number(entry.id))
+            values.push_back(*value);
+        else if (metric.unavailable.empty())
+            metric.unavailable = run["metrics_unavailable"].text(entry.id);
+    }
+    if (values.empty())
+        return metric;
+    metric.unavailable.clear();
+    metric.lowest = std::ranges::min(values);
+    metric.highest = std::ranges::max(values);
+    metric.value = median(values);
+    if (entry.histogram.empty())
+        return metric;
+    if (const auto all = merged(valid, entry)) {
+        metric.samples = all->count();
+        const auto at = entry.quantile >= 1 ? all->max() : all->quantile(entry.quantile);
+        metric.value = static_cast<double>(*at) * 1e-3;
+    }
+    return metric;
+}
+
+void add_flags(Cell& cell, const Json& run) {
+    const Node flags = Node(&run)["flags"];
+    if (!flags || !flags.json()->is_array())
+        return;
+    for (const Json& item : flags.json()->get_array()) {
+        const Node flag(&item);
+        if (++cell.flags[flag.text("id")] == 1)
+            cell.flag_details[flag.text("id")] = flag.text("detail");
+    }
+}
+
+// Every metric of the table that the point has.
+void add_metrics(Cell& cell, std::span<const Json* const> valid) {
+    if (valid.empty())
+        return;
+    const RunView run(*valid.front());
+    for (const MetricEntry& entry : metrics())
+        if (entry.scope.covers(run))
+            cell.metrics[entry.id] = aggregate_metric(valid, entry);
+}
+
+} // namespace
+
+Cell aggregate(std::span<const Json> runs) {
+    Cell cell;
+    const std::vector<const Json*> documents = last_attempts(runs);
+    std::vector<const Json*> valid;
+    for (const Json* document : documents) {
+        const Status status = status_in(*document);
+        ++cell.by_status[status];
+        if (status == Status::valid)
+            valid.push_back(document);
+    }
+    cell.runs = documents.size();
+    cell.valid_runs = valid.size();
+    cell.status = !valid.empty()                                   ? Status::valid
+                  : cell.by_status.contains(Status::not_sustained) ? Status::not_sustained
+                                                                   : Status::invalid;
+    for (const Json* document : documents) {
+        const Node run(document);
+        if (cell.client.empty()) {
+            cell.client = run.text("client_name");
+            cell.point = run.text("point");
+            cell.spec = run["spec"] ? *run["spec"].json() : Json(nullptr);
+        }
+        if (cell.status != Status::valid && status_in(*document) == cell.status &&
+            cell.reason.empty()) {
+            cell.reason = run.text("reason");
+            cell.party = run.text("party");
+        }
+        for (const std::string& why : run.texts("not_comparable_because"))
+            if (std::ranges::find(cell.not_comparable_because, why) ==
+                cell.not_comparable_because.end())
+                cell.not_comparable_because.push_back(why);
+    }
+    for (const Json* document : valid) {
+        add_flags(cell, *document);
+        const std::string regime = Node(document).text("regime");
+        cell.regime = cell.regime.empty() || cell.regime == regime ? regime : "differs";
+    }
+    add_metrics(cell, valid);
+    return cell;
+}
+
+std::vector<Cell> cells_of(std::span<const Json> runs) {
+    std::vector<std::pair<std::string, std::vector<Json>>> groups;
+    for (const Json& run : runs) {
+        const std::string key =
+            support::text_or(run, "point", "") + '\n' + support::text_or(run, "client_name", "");
+        auto found = std::ranges::find(groups, key, [](const auto& group) { return group.first; });
+        if (found == groups.end())
+            found = groups.insert(groups.end(), {key, {}});
+        found->second.push_back(run);
+    }
+    std::vector<Cell> cells;
+    for (const auto& [key, documents] : groups)
+        cells.push_back(aggregate(documents));
+    return cells;
+}
+
+} // namespace mqcore::verdict

@@ -1,0 +1,185 @@
+#include "verdict/explain.hpp"
+
+#include "support/text.hpp"
+#include "verdict/limits.hpp"
+#include "verdict/table.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace mqcore::verdict {
+namespace {
+
+using scenario::Point;
+using scenario::Scenario;
+using support::format_count;
+
+std::string article(std::string_view id, std::string_view what, std::string_view title) {
+    return title.empty() ? fmt::format("{} ({})\n", id, what)
+                         : fmt::format("{} ({}): {}\n", id, what, title);
+}
+
+std::string paragraph(std::string_view label, std::string_view text) {
+    constexpr std::size_t kWidth = 80;
+    constexpr std::size_t kLabel = 12;
+    std::string out = fmt::format("  {:<{}}", label, kLabel);
+    std::size_t column = 2 + kLabel;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find(' ', at), text.size());
+        const std::string_view word = text.substr(at, end - at);
+        if (column > 2 + kLabel && column + 1 + word.size() > kWidth) {
+            out += fmt::format("\n{:{}}", "", 2 + kLabel);
+            column = 2 + kLabel;
+        } else if (column > 2 + kLabel) {
+            out += ' ';
+            ++column;
+        }
+        out += word;
+        column += word.size();
+        at = end + 1;
+    }
+    return out + '\n';
+}
+
+std::string_view words_of(Direction direction) {
+    constexpr std::string_view kWords[] = {"higher is better", "lower is better",
+                                           "for reading only"};
+    return kWords[static_cast<std::size_t>(direction)];
+}
+
+std::string unit_and_direction(const MetricEntry& entry) {
+    const std::string_view unit = symbol_of(entry.unit);
+    return fmt::format("{}{}{}", unit, unit.empty() ? "" : ", ", words_of(entry.direction));
+}
+
+std::string number_of(double rate) {
+    return rate == static_cast<double>(static_cast<std::uint64_t>(rate))
+               ? format_count(static_cast<std::uint64_t>(rate))
+               : fmt::format("{}", rate);
+}
+
+std::string load_of(const Point& point) {
+    if (point.rate)
+        return fmt::format("{} {}/s", number_of(*point.rate),
+                           point.kind == scenario::Kind::rtt ? "requests" : "messages");
+    if (!point.is_capacity)
+        return "idle";
+    const bool has_window = point.qos > 0 && point.kind != scenario::Kind::sub;
+    return has_window ? fmt::format("capacity, {} in flight", point.window) : "capacity";
+}
+
+std::string explain_point(const Point& point) {
+    std::string out = article(point.id, "point", point.question);
+    out += paragraph("suite", point.suite);
+    out += paragraph("kind", scenario::name_of(point.kind));
+    if (point.kind != scenario::Kind::idle) {
+        out += paragraph("QoS", std::to_string(point.qos));
+        out += paragraph("payload", support::format_bytes(point.payload_bytes));
+    }
+    out += paragraph("load", load_of(point));
+    out += paragraph("protocol", fmt::format("MQTT {}{}", measure::name_of(point.protocol),
+                                             point.has_tls ? " over TLS" : ""));
+    if (point.rate)
+        out += paragraph("pacing", measure::name_of(point.pacing));
+    return out;
+}
+
+std::string markdown_cell(std::string_view text) {
+    std::string out;
+    for (const char c : text)
+        out += c == '|' ? std::string("\\|") : std::string(1, c);
+    return out;
+}
+
+std::string points_markdown(std::span<const Scenario> scenarios) {
+    std::string out = "## Points\n\n"
+                      "| point | kind | QoS | payload | load | protocol | question |\n"
+                      "|---|---|---|---|---|---|---|\n";
+    for (const Scenario& scenario : scenarios)
+        for (const Point& point : scenario.points)
+            out += fmt::format("| `{}` | {} | {} | {} | {} | MQTT {}{} | {} |\n", point.id,
+                               scenario::name_of(point.kind), point.qos,
+                               support::format_bytes(point.payload_bytes), load_of(point),
+                               measure::name_of(point.protocol), point.has_tls ? ", TLS" : "",
+                               markdown_cell(point.question));
+    return out;
+}
+
+} // namespace
+
+support::Result<std::string> explain(std::string_view id, std::span<const Scenario> scenarios) {
+    for (const StatusEntry& entry : statuses())
+        if (name_of(entry.status) == id)
+            return article(id, "status", "") + paragraph("means", entry.says);
+    if (const CheckEntry* check = find_check(id))
+        return article(id, "check", check->title) + paragraph("says", check->says) +
+               paragraph("applies to", in_words(check->scope)) +
+               paragraph("computed", check->computed);
+    if (const FlagEntry* flag = find_flag(id))
+        return article(id, "flag", flag->title) + paragraph("says", flag->says) +
+               paragraph("applies to", in_words(flag->scope)) +
+               paragraph("raised when", flag->computed);
+    if (const MetricEntry* metric = find_metric(id))
+        return article(id, "metric", metric->title) + paragraph("says", metric->says) +
+               paragraph("applies to", in_words(metric->scope)) +
+               paragraph("computed", metric->computed) +
+               paragraph("unit", unit_and_direction(*metric));
+    for (const Scenario& scenario : scenarios)
+        for (const Point& point : scenario.points)
+            if (point.id == id)
+                return explain_point(point);
+    const std::vector<std::string> known = explainable_ids(scenarios);
+    const auto near = support::nearest(id, known);
+    return support::Error{
+        support::ErrorCode::wrong_input,
+        fmt::format("nothing is called '{}': no status, check, flag, metric or loaded point", id),
+        near ? fmt::format("did you mean '{}'?", *near)
+             : std::string("'mqcore explain' without an id lists them all")};
+}
+
+std::vector<std::string> explainable_ids(std::span<const Scenario> scenarios) {
+    std::vector<std::string> ids;
+    for (const StatusEntry& entry : statuses())
+        ids.emplace_back(name_of(entry.status));
+    const auto add = [&](const auto& entries) {
+        for (const auto& entry : entries)
+            ids.push_back(entry.id);
+    };
+    add(checks());
+    add(flags());
+    add(metrics());
+    for (const Scenario& scenario : scenarios)
+        add(scenario.points);
+    return ids;
+}
+
+std::string methodology_markdown(std::span<const Scenario> scenarios) {
+    std::string out = "## Statuses\n\n";
+    for (const StatusEntry& entry : statuses())
+        out += fmt::format("- **`{}`**: {}\n", name_of(entry.status), entry.says);
+    out += fmt::format("\n## Checks\n\nWhere counts of two parties are compared, {} messages and "
+                       "{:.2f} % of the count are slack, because the broker's counters are read "
+                       "from outside. Accounting by sequence number has none.\n\n"
+                       "| check | on | what it says | how |\n|---|---|---|---|\n",
+                       kSlack, 100 * kSlackShare);
+    for (const CheckEntry& entry : checks())
+        out += fmt::format("| `{}` | {} | {} | {} |\n", entry.id, in_words(entry.scope),
+                           markdown_cell(entry.says), markdown_cell(entry.computed));
+    out += "\n## Flags\n\nA flag qualifies a run; it never changes its status.\n\n"
+           "| flag | on | what it says | raised when |\n|---|---|---|---|\n";
+    for (const FlagEntry& entry : flags())
+        out += fmt::format("| `{}` | {} | {} | {} |\n", entry.id, in_words(entry.scope),
+                           markdown_cell(entry.says), markdown_cell(entry.computed));
+    out +=
+        "\n## Metrics\n\nA value that could not be had is null, with the reason beside it; it is "
+        "never 0.\n\n| metric | on | unit | what it says | how |\n|---|---|---|---|---|\n";
+    for (const MetricEntry& entry : metrics())
+        out += fmt::format("| `{}` | {} | {} | {} | {} |\n", entry.id, in_words(entry.scope),
+                           unit_and_direction(entry), markdown_cell(entry.says),
+                           markdown_cell(entry.computed));
+    if (!scenarios.empty())
+        out += "\n" + points_markdown(scenarios);
+    return out;
+}
+
+} // namespace mqcore::verdict
