@@ -1,0 +1,154 @@
+#pragma once
+// One MQTT connection from the client's side, without any opinion on what is sent: connects,
+// subscribes, keeps the connection alive, acknowledges what arrives (QoS 1 and 2), and hands packets
+// to its listener. Every step is bounded and non-blocking. A lost connection is one Error that says
+// who ended it and why. One thread.
+
+#include "peer/decode.hpp"
+#include "peer/encode.hpp"
+#include "peer/framing.hpp"
+#include "peer/link.hpp"
+#include "support/clock.hpp"
+
+#include <asio/steady_timer.hpp>
+#include <bitset>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace mqcore::peer {
+
+using support::Nanoseconds;
+
+class ClientListener {
+  public:
+    // A message, once: a PUBLISH of QoS 2 repeated before its PUBREL is counted by the client and
+    // not handed on. `now` is the clock after the read that completed the packet.
+    virtual void on_publish(const PublishView& publish, Nanoseconds now) = 0;
+    // PUBACK, PUBREC and PUBCOMP for what we publish.
+    virtual void on_ack(PacketType type, const AckView& ack, Nanoseconds now) = 0;
+    virtual void on_pingresp(std::uint64_t /*ordinal*/, Nanoseconds) {} // of the PINGREQ, from 1
+    // All packets of one read have been handed on; the outgoing bytes are flushed next.
+    virtual void on_turn_end() {}
+    // A flush has handed bytes to the transport.
+    virtual void on_written(Nanoseconds now) = 0;
+    // After a flush that found the transport full: it has taken everything now.
+    virtual void on_drained() {}
+    virtual void on_lost(support::Error error) = 0;
+
+  protected:
+    ~ClientListener() = default;
+};
+
+// What a connection told about itself.
+struct ConnectedFacts {
+    Nanoseconds connect_ns = 0; // from the first SYN to CONNACK
+    bool has_tcp_nodelay = false;
+    std::string local_address;
+    std::string remote_address;
+    bool is_session_present = false;
+    std::uint16_t receive_maximum = kDefaultReceiveMaximum; // the server's
+    std::vector<std::uint8_t> granted_qos;                  // SUBACK codes, failures included
+    support::Json tls;                                      // null on plain TCP
+};
+
+// Everything that crossed the connection up to now, in the order of the stream.
+struct Traffic {
+    std::uint64_t packets = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t publishes = 0;
+    std::uint64_t publish_payload_bytes = 0;
+};
+
+class Client {
+  public:
+    static constexpr Nanoseconds kConnectDeadline = 10 * support::kSecond;
+
+    Client(asio::io_context& io, measure::Endpoint endpoint, ClientListener& listener);
+    ~Client();
+
+    // Connects and, when there are filters, subscribes; calls `done` within the deadline.
+    void connect(std::vector<std::string> filters, std::uint8_t qos,
+                 std::function<void(support::Result<ConnectedFacts>)> done);
+    // Takes a link whose MQTT handshake is behind it (tests and benchmarks).
+    void adopt(Link link);
+
+    Protocol protocol() const { return endpoint_.protocol; }
+    // Where the caller encodes what it sends; flush() or the end of the turn sends it.
+    ByteQueue& outgoing() { return outgoing_; }
+    std::size_t unsent_bytes() const { return outgoing_.size(); }
+    // Hands over as much as the transport takes and calls on_written(); the rest goes when it can.
+    void flush();
+    std::uint64_t ping(); // the ordinal of this PINGREQ
+    void disconnect();    // DISCONNECT, as far as the transport takes it at once
+
+    std::uint64_t encoded_bytes() const { return written_bytes_ + outgoing_.size(); }
+    std::uint64_t written_bytes() const { return written_bytes_; }
+    // What arrived before the packet that is being handed on.
+    const Traffic& received() const { return received_; }
+    std::uint64_t sent_packets_of_connect() const { return connect_packets_; }
+    std::uint64_t sent_bytes_of_connect() const { return connect_bytes_; }
+    std::uint64_t dup_flagged() const { return dup_flagged_; }
+    // Repetitions of a QoS 2 PUBLISH before its PUBREL, and more of them in flight than we allowed.
+    std::uint64_t qos2_repeated() const { return qos2_repeated_; }
+    std::uint64_t receive_maximum_exceeded() const { return receive_maximum_exceeded_; }
+
+  private:
+    enum class Step { idle, connecting, tls, connack, suback, open, closed };
+
+    void tcp_connected(Link link);
+    void send_connect();
+    void send_subscribe();
+    void finish_connect();
+    void fail(support::Error error);
+    void lose(std::string reason);
+    void on_deadline();
+    void read_turn();
+    void arm_read();
+    bool handle(const Frame& frame, Nanoseconds now);
+    bool handle_connack(const Frame& frame);
+    bool handle_suback(const Frame& frame);
+    bool handle_publish(const Frame& frame, Nanoseconds now);
+    bool handle_ack(const Frame& frame, Nanoseconds now);
+    bool handle_disconnect(const Frame& frame);
+    bool break_protocol(Fault fault, const Frame& frame);
+    void write_outgoing();
+    void keep_alive();
+    void arm_keep_alive();
+
+    asio::io_context& io_;
+    measure::Endpoint endpoint_;
+    ClientListener& listener_;
+    std::function<void(support::Result<ConnectedFacts>)> done_;
+    std::vector<std::string> filters_;
+    std::uint8_t subscribe_qos_ = 0;
+    Step step_ = Step::idle;
+    std::optional<TcpConnect> tcp_;
+    std::optional<Link> link_; // stays in place while its handlers are in flight
+    asio::steady_timer deadline_;
+    asio::steady_timer keep_alive_timer_;
+    PacketReader reader_;
+    ByteQueue outgoing_;
+    ConnectedFacts facts_;
+    Nanoseconds connect_started_ = 0;
+    Nanoseconds keep_alive_ns_ = 0; // 0: none
+    Nanoseconds last_sent_ = 0;
+    Nanoseconds ping_sent_ = 0; // the oldest unanswered one; 0: none
+    std::uint64_t pings_sent_ = 0;
+    std::uint64_t pings_answered_ = 0;
+    std::uint64_t written_bytes_ = 0;
+    std::uint64_t connect_packets_ = 0;
+    std::uint64_t connect_bytes_ = 0;
+    Traffic received_;
+    std::uint32_t receive_maximum_ = kDefaultReceiveMaximum; // ours
+    std::uint32_t unflushed_acks_ = 0;                       // QoS 1 acknowledged in this turn
+    std::uint32_t open_qos2_ = 0;                            // PUBLISH seen, PUBREL not yet
+    std::bitset<65'536> qos2_ids_;
+    std::uint64_t dup_flagged_ = 0;
+    std::uint64_t qos2_repeated_ = 0;
+    std::uint64_t receive_maximum_exceeded_ = 0;
+    bool is_write_armed_ = false;
+};
+
+} // namespace mqcore::peer

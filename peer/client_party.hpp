@@ -1,0 +1,54 @@
+#pragma once
+// What sink, source, echo and probe share: one client connection, its events, and the absolute end of
+// a drive.
+
+#include "peer/client.hpp"
+#include "peer/party.hpp"
+
+#include <asio/steady_timer.hpp>
+
+namespace mqcore::peer {
+
+// An instant of CLOCK_MONOTONIC for asio; std::chrono::steady_clock is that clock on Linux.
+inline std::chrono::steady_clock::time_point time_point_of(Nanoseconds at) {
+    return std::chrono::steady_clock::time_point(
+        std::chrono::nanoseconds(static_cast<std::int64_t>(at)));
+}
+
+class ClientParty : public Party, protected ClientListener {
+  public:
+    ClientParty(asio::io_context& io, measure::PeerSpec spec, EventOut out);
+
+    void connect() override;
+    void drive(const measure::Schedule& schedule) override;
+    void finish() override { client_.disconnect(); }
+    // Stands in for connect() where the other end of a socket is at hand (tests and benchmarks).
+    void adopt(Link link) { client_.adopt(std::move(link)); }
+
+  protected:
+    virtual void begin(const measure::Schedule& schedule) = 0; // of a drive
+    virtual Json send_report() const { return nullptr; }
+    virtual Json receive_report() const { return nullptr; }
+    // A subscription that the server refused ends the party; the probe lives with it.
+    virtual bool needs_all_subscriptions() const { return true; }
+
+    void on_publish(const PublishView&, Nanoseconds) override {}
+    void on_ack(PacketType, const AckView&, Nanoseconds) override {}
+    void on_written(Nanoseconds) override {}
+    void on_lost(support::Error error) override { say_failed(error); }
+
+    asio::io_context& io_;
+    measure::PeerSpec spec_;
+    Client client_;
+    ConnectedFacts facts_;
+    measure::Schedule schedule_;
+    bool is_driving_ = false;
+
+  private:
+    void connected(support::Result<ConnectedFacts> facts);
+    void end_drive();
+
+    asio::steady_timer end_timer_;
+};
+
+} // namespace mqcore::peer

@@ -1,0 +1,55 @@
+#pragma once
+// What a sink or an echo receives: the shared arrival recorder, and what only a peer can see of the
+// packets. Messages before the drive are acknowledged and counted apart, because the timetable that
+// would place them is not known yet.
+
+#include "measure/arrivals.hpp"
+#include "measure/specification.hpp"
+#include "peer/client.hpp"
+
+#include <optional>
+
+namespace mqcore::peer {
+
+class Receipts {
+  public:
+    explicit Receipts(const measure::ReceiveSpec& spec) : spec_(spec) {}
+
+    void begin(const measure::Schedule& schedule) {
+        recorder_.emplace(measure::ArrivalSpec{.tag = spec_.tag,
+                                               .payload_bytes = spec_.payload_bytes,
+                                               .rate = spec_.rate},
+                          schedule);
+        retained_ = 0;
+    }
+
+    // Stray means: not of this run.
+    measure::ArrivalRecorder::Verdict record(const PublishView& publish, Nanoseconds now) {
+        if (publish.is_retained)
+            ++retained_;
+        if (!recorder_) [[unlikely]] {
+            ++before_drive_;
+            return measure::ArrivalRecorder::Verdict::stray;
+        }
+        return recorder_->record(publish.payload.data(), publish.payload.size(), now,
+                                 publish.is_retained);
+    }
+
+    support::Json report(const Client& client) const {
+        support::JsonObject report = recorder_->to_json().get_object();
+        report["dup_flagged"] = client.dup_flagged();
+        report["retained"] = retained_;
+        report["before_drive"] = before_drive_;
+        report["qos2_repeated"] = client.qos2_repeated();
+        report["receive_maximum_exceeded"] = client.receive_maximum_exceeded();
+        return report;
+    }
+
+  private:
+    measure::ReceiveSpec spec_;
+    std::optional<measure::ArrivalRecorder> recorder_;
+    std::uint64_t retained_ = 0;
+    std::uint64_t before_drive_ = 0;
+};
+
+} // namespace mqcore::peer

@@ -1,0 +1,135 @@
+#include "peer/source.hpp"
+
+#include <asio/post.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace mqcore::peer {
+namespace {
+
+using support::now_ns;
+
+// After so many messages in a row acknowledgements, timers and the control channel get a turn.
+constexpr int kMessagesPerTurn = 2048;
+constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
+
+} // namespace
+
+Source::Source(asio::io_context& io, measure::PeerSpec spec, EventOut out)
+    : ClientParty(io, std::move(spec), std::move(out)),
+      limit_(spec_.send->limit.value_or(kNoLimit)), timer_(io) {
+    for (const std::uint32_t bytes : spec_.send->payload_bytes) {
+        payloads_.emplace_back(bytes);
+        measure::prepare_payload(payloads_.back().data(), bytes, spec_.send->tag);
+    }
+}
+
+void Source::begin(const measure::Schedule& schedule) {
+    const measure::SendSpec& send = *spec_.send;
+    publisher_.emplace(client_, static_cast<std::uint8_t>(send.qos), send.window,
+                       facts_.receive_maximum, schedule);
+    offer_.emplace(schedule, send.rate, send.pacing);
+    lag_ = {};
+    slept_ = window_full_ = 0;
+    topic_turn_ = payload_turn_ = 0;
+    sleep_until(schedule.start_ns);
+}
+
+// --- measured path begins ---
+
+void Source::pump() {
+    for (int burst = 0; burst < kMessagesPerTurn; ++burst) {
+        const Nanoseconds now = now_ns();
+        if (now >= schedule_.window_end() || publisher_->sent() >= limit_) [[unlikely]] {
+            state_ = State::stopped;
+            return client_.flush();
+        }
+        if (const Nanoseconds until = offer_->wait_until(now)) {
+            client_.flush();
+            ++slept_;
+            return sleep_until(std::min(until, schedule_.window_end()));
+        }
+        if (!can_send()) {
+            client_.flush();
+            if (!can_send())
+                return wait_for_slot();
+        }
+        if (!send_one(now)) [[unlikely]]
+            return;
+    }
+    client_.flush();
+    state_ = State::yielding;
+    asio::post(io_, [this] {
+        if (state_ == State::yielding)
+            pump();
+    });
+}
+
+bool Source::send_one(Nanoseconds now) {
+    const measure::SendSpec& send = *spec_.send;
+    const std::vector<std::uint8_t>& prepared = payloads_[payload_turn_];
+    std::uint8_t* payload = publisher_->publish(send.topics[topic_turn_], prepared.size(), now);
+    if (!payload) [[unlikely]] {
+        say_failed(
+            {support::ErrorCode::wrong_input,
+             fmt::format("a payload of {} bytes does not fit an MQTT packet", prepared.size()),
+             {}});
+        return false;
+    }
+    if (++topic_turn_ == send.topics.size())
+        topic_turn_ = 0;
+    if (++payload_turn_ == payloads_.size())
+        payload_turn_ = 0;
+    const std::uint64_t sequence = offer_->take();
+    if (!prepared.empty())
+        std::memcpy(payload, prepared.data(), prepared.size());
+    measure::stamp_payload(payload, prepared.size(), now, sequence);
+    if (offer_->is_paced())
+        if (const Nanoseconds due = offer_->due_ns(sequence); schedule_.in_window(due))
+            lag_.record(now - due);
+    return true;
+}
+
+void Source::sleep_until(Nanoseconds at) {
+    state_ = State::sleeping;
+    timer_.expires_at(time_point_of(at));
+    timer_.async_wait([this](const asio::error_code& error) {
+        if (!error && state_ == State::sleeping)
+            pump();
+    });
+}
+
+void Source::wait_for_slot() {
+    state_ = State::waiting_for_slot;
+    ++window_full_;
+    // Sending ends with the window even when no slot comes free.
+}
+
+void Source::resume() {
+    if (state_ == State::waiting_for_slot && can_send())
+        pump();
+}
+
+// --- measured path ends ---
+
+Json Source::send_report() const {
+    JsonObject report = publisher_->report();
+    report["slept"] = slept_;
+    report["window_full"] = window_full_;
+    const bool is_paced = offer_->is_paced();
+    // A limit ends the offer: what it excludes is not due.
+    std::uint64_t due = offer_->due_between(schedule_.window_start(), schedule_.window_end());
+    if (is_paced && limit_ != kNoLimit) {
+        const std::uint64_t before =
+            offer_->due_between(schedule_.start_ns, schedule_.window_start());
+        due = std::min(due, limit_ - std::min(limit_, before));
+    }
+    report["due_in_window"] = is_paced ? Json(due) : Json(nullptr);
+    report["never_sent"] =
+        is_paced ? Json(due - std::min(due, lag_.count() + lag_.too_large())) : Json(nullptr);
+    report["lag"] = is_paced ? lag_.to_json() : Json(nullptr);
+    return report;
+}
+
+} // namespace mqcore::peer
