@@ -1,0 +1,152 @@
+#include "campaign/manifest.hpp"
+
+#include "campaign/wiring.hpp"
+#include "support/file.hpp"
+
+#include <algorithm>
+
+namespace mqcore::campaign {
+namespace {
+
+namespace fs = std::filesystem;
+using support::Json;
+using support::JsonArray;
+using support::JsonObject;
+using support::Result;
+
+JsonArray texts(const std::vector<std::string>& values) {
+    return JsonArray(values.begin(), values.end());
+}
+
+JsonArray qos_levels(std::uint32_t bits) {
+    JsonArray levels;
+    for (unsigned qos = 0; qos <= 2; ++qos)
+        if (bits & 1u << qos)
+            levels.push_back(qos);
+    return levels;
+}
+
+JsonObject claims_json(const driver::Claims& claims) {
+    return {{"shape", driver::name_of_shape(claims.shape)},
+            {"protocols", texts(driver::names_of_protocols(claims.protocols))},
+            {"publish_qos", qos_levels(claims.publish_qos)},
+            {"subscribe_qos", qos_levels(claims.subscribe_qos)},
+            {"features", texts(driver::names_of_features(claims.features))},
+            {"max_window", claims.max_window},
+            {"qos0_completion", driver::name_of_qos0_completion(claims.qos0_completion)}};
+}
+
+Result<Json> client_json(const driver::Descriptor& client, const ClientSetup& setup) {
+    Result<JsonObject> hashes = hashes_of_driver(client);
+    if (!hashes)
+        return std::move(hashes).error();
+    JsonObject options;
+    for (const auto& [key, value] : setup.options)
+        options[key] = value;
+    return Json(JsonObject{{"id", client.id},
+                      {"library", client.library},
+                      {"summary", client.summary},
+                      {"package", client.package},
+                      {"claims", claims_json(client.claims)},
+                      {"files", std::move(*hashes)},
+                      {"environment", setup.environment_facts},
+                      {"options", std::move(options)}});
+}
+
+JsonObject scenario_json(const scenario::Scenario& scenario) {
+    return {{"suite", scenario.suite},
+            {"title", scenario.title},
+            {"file", fs::path(scenario.file).filename().string()},
+            {"sha256", scenario.sha256}};
+}
+
+} // namespace
+
+Result<JsonObject> hashes_of_driver(const driver::Descriptor& driver) {
+    std::vector<fs::path> files;
+    std::error_code why;
+    for (const fs::directory_entry& entry : fs::directory_iterator(driver.folder, why))
+        if (entry.is_regular_file())
+            files.push_back(entry.path());
+    if (why)
+        return support::Error{support::ErrorCode::host,
+                              "cannot read the driver folder '" + driver.folder.string() +
+                                  "': " + why.message(),
+                              {}};
+    if (!driver.host_folder.empty())
+        for (const fs::directory_entry& entry : fs::directory_iterator(driver.host_folder, why))
+            if (entry.is_regular_file())
+                files.push_back(entry.path());
+    std::ranges::sort(files);
+    JsonObject hashes;
+    for (const fs::path& file : files) {
+        Result<std::string> hash = support::sha256_of_file(file);
+        if (!hash)
+            return std::move(hash).error();
+        const bool is_of_host = file.parent_path() != driver.folder;
+        hashes[(is_of_host ? "host/" : "") + file.filename().string()] = *hash;
+    }
+    return hashes;
+}
+
+Result<JsonObject> new_manifest(const CampaignOptions& options, const machine::MachineFacts& facts,
+                                const machine::CorePlan& cores, const session::Session& session,
+                                const std::vector<std::string>& not_comparable_because,
+                                const std::string& id, const std::string& created) {
+    JsonArray scenarios, points, clients, refused;
+    for (const scenario::Scenario& scenario : options.scenarios)
+        scenarios.push_back(scenario_json(scenario));
+    for (const scenario::Point& point : options.plan.points)
+        points.push_back(to_json(point));
+    for (const driver::Descriptor& client : options.plan.clients) {
+        Result<Json> json = client_json(client, options.setups.at(client.id));
+        if (!json)
+            return std::move(json).error();
+        clients.push_back(std::move(*json));
+    }
+    for (const Refusal& refusal : options.plan.refusals)
+        refused.push_back(JsonObject{{"client", refusal.client},
+                                     {"point", refusal.point},
+                                     {"missing", texts(refusal.missing)}});
+    JsonObject programs;
+    for (const auto& [name, file] : {std::pair<const char*, fs::path>{"mqcore", "/proc/self/exe"},
+                                     {"mqworker", options.worker_program},
+                                     {"mqpeer", options.peer_program}}) {
+        Result<std::string> hash = support::sha256_of_file(file);
+        if (!hash)
+            return std::move(hash).error();
+        programs[name] = *hash;
+    }
+    const Json described = session.to_json();
+    const auto part = [&](const char* key) {
+        const Json* value = support::find(described, key);
+        return value ? *value : Json(nullptr);
+    };
+    Json broker = part("broker");
+    if (broker.is_object() && !options.external_broker_url.empty())
+        broker.get_object()["url"] = options.external_broker_url;
+    if (broker.is_object())
+        broker.get_object()["witness"] = part("witness");
+    return JsonObject{{"format", kResultsFormat},
+                      {"id", id},
+                      {"created", created},
+                      {"state", "running"},
+                      {"mqcore", JsonObject{{"version", MQCORE_VERSION}, {"programs", std::move(programs)}}},
+                      {"profile", JsonObject{{"name", options.profile.name},
+                                             {"warmup_ns", options.profile.warmup_ns},
+                                             {"window_ns", options.profile.window_ns},
+                                             {"drain_ns", options.profile.drain_ns},
+                                             {"runs", options.plan.runs_each}}},
+                      {"comparable", not_comparable_because.empty()},
+                      {"not_comparable_because", texts(not_comparable_because)},
+                      {"scenarios", std::move(scenarios)},
+                      {"points", std::move(points)},
+                      {"clients", std::move(clients)},
+                      {"refused", std::move(refused)},
+                      {"machine", machine::to_json(facts)},
+                      {"cores", machine::to_json(cores)},
+                      {"broker", std::move(broker)},
+                      {"ceilings", JsonArray{}}};
+}
+
+} // namespace mqcore::campaign

@@ -1,0 +1,19 @@
+#pragma once
+// The manifest of a campaign: who was measured, with what, on what, under which settings. No path of
+// this machine, no user, no host name.
+
+#include "campaign/campaign.hpp"
+#include "machine/facts.hpp"
+
+namespace mqcore::campaign {
+
+support::Result<support::JsonObject>
+new_manifest(const CampaignOptions& options, const machine::MachineFacts& facts,
+             const machine::CorePlan& cores, const session::Session& session,
+             const std::vector<std::string>& not_comparable_because, const std::string& id,
+             const std::string& created);
+
+// {"file name": "sha256", …} of a driver's folder, its library included.
+support::Result<support::JsonObject> hashes_of_driver(const driver::Descriptor& driver);
+
+} // namespace mqcore::campaign

@@ -1,0 +1,81 @@
+#include "campaign/plan.hpp"
+
+#include "support/text.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+namespace mqcore::campaign {
+namespace {
+
+// What a run and a session take beyond the schedule, rounded up from what tests/bench/overhead shows.
+constexpr support::Nanoseconds kRunOverhead = 1'500 * support::kMillisecond;
+constexpr support::Nanoseconds kSessionOverhead = 10 * support::kSecond;
+
+} // namespace
+
+Plan make_plan(std::vector<scenario::Point> points, std::vector<driver::Descriptor> clients,
+               std::uint32_t runs_each) {
+    Plan plan{.points = std::move(points),
+              .clients = std::move(clients),
+              .runs_each = runs_each,
+              .runs = {},
+              .refusals = {}};
+    for (std::size_t point = 0; point < plan.points.size(); ++point) {
+        std::vector<std::size_t> able;
+        for (std::size_t client = 0; client < plan.clients.size(); ++client) {
+            auto missing = scenario::missing_capabilities(plan.points[point], plan.clients[client].claims);
+            if (missing.empty())
+                able.push_back(client);
+            else
+                plan.refusals.push_back(
+                    {plan.clients[client].id, plan.points[point].id, std::move(missing)});
+        }
+        for (std::uint32_t run = 1; run <= runs_each; ++run) {
+            for (const std::size_t client : able)
+                plan.runs.push_back({.point = point, .client = client, .run = run});
+            if (!able.empty())
+                std::ranges::rotate(able, able.begin() + 1);
+        }
+    }
+    return plan;
+}
+
+support::Nanoseconds estimate_ns(const Plan& plan, const scenario::Profile& profile) {
+    const support::Nanoseconds each =
+        profile.warmup_ns + profile.window_ns + profile.drain_ns + kRunOverhead;
+    return plan.runs.empty() ? 0 : kSessionOverhead + plan.runs.size() * each;
+}
+
+support::Result<std::vector<scenario::Point>> select_points(
+    const std::vector<scenario::Scenario>& scenarios, const std::vector<std::string>& patterns) {
+    std::vector<scenario::Point> points;
+    std::vector<std::string> ids;
+    for (const scenario::Scenario& scenario : scenarios)
+        for (const scenario::Point& point : scenario.points) {
+            points.push_back(point);
+            ids.push_back(point.id);
+        }
+    if (patterns.empty())
+        return points;
+
+    const auto matches = [](const std::string& pattern, const std::string& id) {
+        return ::fnmatch(pattern.c_str(), id.c_str(), 0) == 0;
+    };
+    for (const std::string& pattern : patterns)
+        if (std::ranges::none_of(ids, [&](const std::string& id) { return matches(pattern, id); })) {
+            const auto close = support::nearest(pattern, ids);
+            return support::Error{support::ErrorCode::wrong_input,
+                                  fmt::format("no point matches '{}'", pattern),
+                                  close ? fmt::format("did you mean '{}'?", *close)
+                                        : "`mqcore list` shows all points"};
+        }
+    std::erase_if(points, [&](const scenario::Point& point) {
+        return std::ranges::none_of(
+            patterns, [&](const std::string& pattern) { return matches(pattern, point.id); });
+    });
+    return points;
+}
+
+} // namespace mqcore::campaign

@@ -1,0 +1,47 @@
+#pragma once
+// What a campaign will do, before it does anything: the runs in their order, and the pairs that are
+// refused because the driver lacks what the point needs. Pure.
+
+#include "driver/descriptor.hpp"
+#include "scenario/point.hpp"
+#include "scenario/profile.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mqcore::campaign {
+
+struct Refusal {
+    std::string client, point;
+    std::vector<std::string> missing; // what the driver lacks, in words
+};
+
+struct PlannedRun {
+    std::size_t point = 0;  // index into Plan::points
+    std::size_t client = 0; // index into Plan::clients
+    std::uint32_t run = 1;  // from 1
+};
+
+struct Plan {
+    std::vector<scenario::Point> points;
+    std::vector<driver::Descriptor> clients;
+    std::uint32_t runs_each = 1;
+    std::vector<PlannedRun> runs;
+    std::vector<Refusal> refusals;
+};
+
+// Clients are interleaved: each point is run by every client before any client runs it again, and the
+// first client of each such block rotates, so that a drift of the host spreads over all of them.
+Plan make_plan(std::vector<scenario::Point> points, std::vector<driver::Descriptor> clients,
+               std::uint32_t runs_each);
+
+// How long the runs of a plan take: their schedules and the usual overhead of a run and a session.
+support::Nanoseconds estimate_ns(const Plan& plan, const scenario::Profile& profile);
+
+// The points whose id matches one of the patterns (* and ? as in a shell). A pattern that matches
+// nothing is an Error with the nearest id.
+support::Result<std::vector<scenario::Point>> select_points(
+    const std::vector<scenario::Scenario>& scenarios, const std::vector<std::string>& patterns);
+
+} // namespace mqcore::campaign

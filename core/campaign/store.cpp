@@ -1,0 +1,112 @@
+#include "campaign/store.hpp"
+
+#include "support/file.hpp"
+
+#include <fmt/format.h>
+
+namespace mqcore::campaign {
+namespace {
+
+namespace fs = std::filesystem;
+using support::Error;
+using support::ErrorCode;
+using support::Json;
+using support::JsonObject;
+
+Error cannot_make(const fs::path& folder, const std::error_code& why) {
+    return {ErrorCode::host,
+            fmt::format("cannot make the results folder '{}': {}", folder.string(), why.message()), {}};
+}
+
+support::Result<Json> read_json(const fs::path& file) {
+    support::Result<std::string> text = support::read_file(file);
+    if (!text)
+        return std::move(text).error();
+    return support::parse_json(*text, file.string());
+}
+
+} // namespace
+
+support::Result<ResultStore> ResultStore::create(const fs::path& wanted, const fs::path& parent,
+                                                 const std::string& name) {
+    std::error_code why;
+    fs::path folder = wanted;
+    if (!wanted.empty()) {
+        fs::create_directories(wanted, why);
+        if (why)
+            return cannot_make(wanted, why);
+        if (!fs::is_empty(wanted, why) || why)
+            return Error{ErrorCode::wrong_input,
+                         fmt::format("the results folder '{}' is not empty", wanted.string()),
+                         "mqcore never writes over results; name a new folder"};
+    } else {
+        fs::create_directories(parent, why);
+        if (why)
+            return cannot_make(parent, why);
+        // Making the folder is what claims the name, so that two campaigns at once never share one.
+        for (int n = 1;; ++n) {
+            folder = parent / (n == 1 ? name : fmt::format("{}-{}", name, n));
+            if (fs::create_directory(folder, why))
+                break;
+            if (why)
+                return cannot_make(folder, why);
+        }
+    }
+    if (!fs::create_directory(folder / "logs", why))
+        return cannot_make(folder / "logs", why);
+    return ResultStore(folder);
+}
+
+support::Result<void> ResultStore::write_manifest(const Json& manifest) {
+    return support::write_file_atomically(folder_ / "manifest.json",
+                                          support::print_json_pretty(manifest));
+}
+
+support::Result<void> ResultStore::add_run(const std::string& client, Json run) {
+    support::JsonArray& runs = by_client_[client];
+    runs.push_back(run);
+    const JsonObject document{{"format", kResultsFormat}, {"client", client}, {"runs", runs}};
+    support::Result<void> written = support::write_file_atomically(
+        folder_ / (client + ".json"), support::print_json_pretty(document));
+    if (written)
+        runs_.push_back(std::move(run));
+    else
+        runs.pop_back();
+    return written;
+}
+
+support::Result<StoredCampaign> read_campaign(const fs::path& folder) {
+    support::Result<Json> manifest = read_json(folder / "manifest.json");
+    if (!manifest)
+        return Error{ErrorCode::wrong_input,
+                     fmt::format("'{}' is no results folder: {}", folder.string(),
+                                 manifest.error().message),
+                     {}};
+    const std::string format = support::text_or(*manifest, "format", "");
+    if (format != kResultsFormat)
+        return Error{ErrorCode::wrong_input,
+                     fmt::format("'{}' has the format '{}', this mqcore reads '{}'", folder.string(),
+                                 format, kResultsFormat),
+                     {}};
+    StoredCampaign campaign{.manifest = std::move(*manifest), .runs = {}};
+    const Json* clients = support::find(campaign.manifest, "clients");
+    if (!clients || !clients->is_array())
+        return Error{ErrorCode::wrong_input,
+                     fmt::format("'{}' has no list of clients in its manifest", folder.string()), {}};
+    for (const Json& client : clients->get_array()) {
+        const fs::path file = folder / (support::text_or(client, "id", "") + ".json");
+        if (!fs::exists(file))
+            continue; // it was refused everywhere, or the campaign ended before its first run
+        support::Result<Json> document = read_json(file);
+        if (!document)
+            return std::move(document).error();
+        const Json* runs = support::find(*document, "runs");
+        if (!runs || !runs->is_array())
+            return Error{ErrorCode::wrong_input, fmt::format("'{}' holds no runs", file.string()), {}};
+        for (const Json& run : runs->get_array())
+            campaign.runs.push_back(run);
+    }
+    return campaign;
+}
+
+} // namespace mqcore::campaign
