@@ -21,7 +21,7 @@ using support::TableForm;
 using support::TomlMember;
 using support::TomlValue;
 
-constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789-";
+constexpr std::string_view kIdLetters = "a-z0-9-";
 
 // A file read and parsed, or the finding that it is not.
 struct Parsed {
@@ -35,7 +35,6 @@ std::string readable_id(const Parsed& parsed, std::string_view table,
                         const std::filesystem::path& folder);
 Descriptor descriptor_from(const CheckedTable& driver, const CheckedTable& claims,
                            const std::filesystem::path& folder, DiagnosticList& diagnostics);
-void check_id(const CheckedTable& table, DiagnosticList& diagnostics);
 std::vector<Diagnostic> forgive_what_is_newer(std::vector<Diagnostic> found,
                                               const CheckedTable& driver);
 
@@ -84,7 +83,6 @@ ReadHost read_host(const std::filesystem::path& folder) {
     DiagnosticList diagnostics(parsed.source);
     support::check_top_level(*parsed.root, host_schema(), diagnostics);
     const CheckedTable table = check(parsed, host_schema(), "host", diagnostics);
-    check_id(table, diagnostics);
     read.diagnostics = diagnostics.in_file_order();
     if (support::has_error(read.diagnostics))
         return read;
@@ -134,13 +132,6 @@ std::string readable_id(const Parsed& parsed, std::string_view table,
     if (id && id->value.type == TomlValue::Type::text && !id->value.text.empty())
         return id->value.text;
     return folder.filename().string();
-}
-
-void check_id(const CheckedTable& table, DiagnosticList& diagnostics) {
-    const CheckedValue* id = table.find("id");
-    if (id && (id->text.empty() || id->text.find_first_not_of(kLetters) != std::string::npos))
-        diagnostics.error(id->where, fmt::format("'id' is \"{}\"", id->text),
-                          "write it with a-z, 0-9 and - alone, at least one of them");
 }
 
 struct AbiVersion {
@@ -200,14 +191,9 @@ std::uint32_t qos_bits_of(const CheckedTable& claims, std::string_view key) {
 
 Descriptor descriptor_from(const CheckedTable& driver, const CheckedTable& claims,
                            const std::filesystem::path& folder, DiagnosticList& diagnostics) {
-    check_id(driver, diagnostics);
     check_abi(driver, diagnostics);
     const bool has_file = driver.written.contains("file");
     const bool has_host = driver.written.contains("host");
-    const CheckedValue* host = driver.find("host");
-    if (has_file && has_host && host)
-        diagnostics.error(host->key_range, "'file' and 'host' exclude each other in [driver]",
-                          "a driver has a library of its own (file) or is served by a host (host)");
     if (!has_file && !has_host && driver.where.line > 0)
         diagnostics.error(driver.where, "[driver] has neither 'file' nor 'host'",
                           "write file = \"ID.so\", or host = \"python\" for a driver of that host");
@@ -271,9 +257,10 @@ support::Schema make_descriptor_schema() {
              .presence = Presence::required,
              .help = "What the driver is and which library is loaded for it.",
              .keys = {{.name = "id",
+                       .letters = kIdLetters,
                        .presence = Presence::required,
                        .example = "\"paho-c\"",
-                       .help = "name in commands and results: a-z, 0-9 and -"},
+                       .help = "name in commands and results"},
                       {.name = "library",
                        .presence = Presence::required,
                        .example = "\"Eclipse Paho C\"",
@@ -305,7 +292,11 @@ support::Schema make_descriptor_schema() {
                        .type = KeyType::boolean,
                        .fallback = "false",
                        .example = "true",
-                       .help = "a null client, which measures mqcore itself"}}},
+                       .help = "a null client, which measures mqcore itself"}},
+             .exclusions = {{.one = "file",
+                             .other = "host",
+                             .hint = "a driver has a library of its own (file) or is served by a "
+                                     "host (host)"}}},
             {.name = "claims",
              .presence = Presence::required,
              .help = "What the driver can do, the same as in its mqcore_info.",
@@ -357,9 +348,10 @@ support::Schema make_host_schema() {
                         .presence = Presence::required,
                         .help = "What the host is and which library is loaded for its drivers.",
                         .keys = {{.name = "id",
+                                  .letters = kIdLetters,
                                   .presence = Presence::required,
                                   .example = "\"python\"",
-                                  .help = "name by which drivers ask for it: a-z, 0-9 and -"},
+                                  .help = "name by which drivers ask for it"},
                                  {.name = "file",
                                   .presence = Presence::required,
                                   .example = "\"python-host.so\"",

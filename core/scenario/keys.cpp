@@ -18,13 +18,17 @@ using support::TableForm;
 const std::vector<std::string_view> kMessaging = {"pub", "sub", "rtt"};
 const std::vector<std::string_view> kSending = {"pub", "rtt"};
 
+constexpr double kNameCharactersMax = 64; // names of folders and files of results
+
 std::vector<SchemaKey> point_keys() {
     return {
         {.name = "id",
          .type = KeyType::text,
+         .max = kNameCharactersMax,
+         .letters = "a-z0-9_",
          .presence = Presence::required,
          .example = "\"pub_qos1_fixed\"",
-         .help = "name of the point in commands and results: a-z, 0-9 and _, unique over all files "
+         .help = "name of the point in commands and results, unique over all files "
                  "of a run",
          .mistaken_for = {"name", "point"}},
         {.name = "kind",
@@ -121,6 +125,12 @@ std::vector<SchemaKey> point_keys() {
     };
 }
 
+// A point is paced or runs at capacity.
+const std::vector<support::Exclusion> kOfferExclusions = {
+    {.one = "rate",
+     .other = "load",
+     .hint = "a fixed offer has a rate, capacity has a load: remove one of them"}};
+
 // Whatever describes several points alike may be said once.
 std::vector<SchemaKey> default_keys() {
     std::vector<SchemaKey> keys = point_keys();
@@ -142,9 +152,11 @@ support::Schema make_schema() {
              .help = "What the points of this file have in common.",
              .keys = {{.name = "name",
                        .type = KeyType::text,
+                       .max = kNameCharactersMax,
+                       .letters = "a-z0-9_",
                        .presence = Presence::required,
                        .example = "\"core\"",
-                       .help = "name of the suite in commands and results: a-z, 0-9 and _",
+                       .help = "name of the suite in commands and results",
                        .mistaken_for = {"id"}},
                       {.name = "title",
                        .type = KeyType::text,
@@ -155,14 +167,17 @@ support::Schema make_schema() {
              .form = TableForm::single,
              .help = "Keys that every point has unless it says otherwise. A key without a meaning "
                      "for a point's kind is not handed down to it.",
-             .keys = default_keys()},
+             .keys = default_keys(),
+             .exclusions = kOfferExclusions,
+             .same_keys_as = "point"},
             {.name = "point",
              .form = TableForm::list,
              .presence = Presence::required,
              .label_key = "id",
              .case_key = "kind",
-             .help = "One [[point]] is one measurement that is asked of every client.",
-             .keys = point_keys()},
+             .help = "Each is one question that every client is asked.",
+             .keys = point_keys(),
+             .exclusions = kOfferExclusions},
             {.name = "driver",
              .form = TableForm::options,
              .help = "Options for the driver of that id: keys that the driver documents, each with "

@@ -49,7 +49,6 @@ class PointKeys {
 };
 
 LoadedScenario unreadable(const std::filesystem::path& path, std::string message, std::string hint);
-void check_name(const CheckedValue* name, std::string_view what, DiagnosticList& diagnostics);
 std::vector<Point> read_points(const TomlValue& root, const CheckedTable& defaults,
                                DiagnosticList& diagnostics);
 void read_driver_tables(const TomlValue& root, Scenario& scenario, DiagnosticList& diagnostics);
@@ -103,7 +102,6 @@ LoadedScenario parse_scenario(std::string_view content, std::string_view file) {
     };
     const CheckedTable suite = checked("suite");
     const CheckedTable defaults = checked("defaults");
-    check_name(suite.find("name"), "'name' of the suite", diagnostics);
 
     Scenario scenario;
     scenario.file = source.name;
@@ -226,39 +224,17 @@ bool PointKeys::has_meaning(std::string_view key) const {
 
 // --- points -------------------------------------------------------------------------------------
 
-void check_name(const CheckedValue* name, std::string_view what, DiagnosticList& diagnostics) {
-    if (!name)
-        return;
-    const bool is_good =
-        !name->text.empty() &&
-        name->text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos;
-    if (!is_good)
-        diagnostics.error(name->where, fmt::format("{} is \"{}\"", what, name->text),
-                          "write it with a-z, 0-9 and _ alone, at least one of them");
-}
-
 // Exactly one of rate and load. Where [defaults] gives one and the point the other, the point wins.
 void read_offer(const PointKeys& keys, Point& point, DiagnosticList& diagnostics) {
     const bool says_rate = keys.is_own("rate");
     const bool says_load = keys.is_own("load");
     const CheckedValue* rate = says_load && !says_rate ? nullptr : keys.find("rate");
     const CheckedValue* load = says_rate && !says_load ? nullptr : keys.find("load");
-    if (rate && load) {
-        const auto [first, second] = rate->key_range.line <= load->key_range.line
-                                         ? std::pair(rate, load)
-                                         : std::pair(load, rate);
-        diagnostics.error(second->key_range,
-                          fmt::format("'{}' and '{}' of line {} exclude each other in {}",
-                                      second == rate ? "rate" : "load",
-                                      first == rate ? "rate" : "load", first->key_range.line,
-                                      keys.label()),
-                          "a fixed offer has a rate, capacity has a load: remove one of them");
-    } else if (!rate && !load && !says_rate && !says_load) {
+    if (!rate && !load && !says_rate && !says_load)
         diagnostics.error(keys.own().where,
                           fmt::format("{} has neither 'rate' nor 'load'", keys.label()),
                           "write rate = \"2000/s\" for a fixed offer, load = \"capacity\" for as "
                           "much as the client can");
-    }
     if (rate)
         point.rate = rate->number;
     point.is_capacity = load != nullptr;
@@ -318,15 +294,13 @@ void read_topic(const PointKeys& keys, Point& point, DiagnosticList& diagnostics
     const auto fault = fault_of_topic(topic.text, kRunPrefixBytesMax);
     if (!fault)
         return;
-    const bool is_about_a_place = fault->at > 0 || topic.text.size() < kRunPrefixBytesMax;
-    const SourceRange where = is_about_a_place && !topic.text.empty()
-                                  ? range_inside(topic, fault->at, diagnostics.source().content)
-                                  : topic.where;
+    const SourceRange where =
+        fault->at ? range_inside(topic, *fault->at, diagnostics.source().content) : topic.where;
     const std::string message = fmt::format("'topic' of {} {}", keys.label(), fault->what);
     if (fault->is_fatal)
-        diagnostics.error(where, message);
+        diagnostics.error(where, message, fault->hint);
     else
-        diagnostics.warning(where, message);
+        diagnostics.warning(where, message, fault->hint);
 }
 
 // The payload must leave room for the topic and the rest of the variable header (MQTT 3.3.2).
@@ -364,7 +338,6 @@ Point read_point(const PointKeys& keys, DiagnosticList& diagnostics) {
     if (const CheckedValue* id = keys.find("id")) {
         point.id = id->text;
         point.id_range = id->where;
-        check_name(id, fmt::format("'id' of {}", keys.label()), diagnostics);
     }
     if (const CheckedValue* question = keys.find("question"))
         point.question = question->text;
@@ -380,7 +353,7 @@ Point read_point(const PointKeys& keys, DiagnosticList& diagnostics) {
         diagnostics.error(
             keepalive.where,
             fmt::format("'keepalive' of {} is not a whole number of seconds", keys.label()),
-            "MQTT counts it in seconds: write keepalive = \"1s\"");
+            "MQTT counts it in whole seconds: write it like keepalive = \"1s\"");
     if (point.kind == Kind::idle)
         return point;
     point.qos = static_cast<std::uint32_t>(keys["qos"].integer);
@@ -446,10 +419,10 @@ void read_driver_tables(const TomlValue& root, Scenario& scenario, DiagnosticLis
         return;
     for (const TomlMember& driver : drivers->value.members) {
         if (driver.value.type != TomlValue::Type::table) {
-            diagnostics.error(
-                driver.key_range,
-                fmt::format("'{}' stands in [driver], which has only tables", driver.key),
-                "options stand in a table of the driver: [driver.ID]");
+            diagnostics.error(driver.key_range,
+                              fmt::format("'{}' stands in [driver], which has only tables",
+                                          support::brief(driver.key)),
+                              "options stand in a table of the driver: [driver.ID]");
             continue;
         }
         scenario.driver_tables.emplace(driver.key, driver.key_range);
@@ -461,7 +434,8 @@ void read_driver_tables(const TomlValue& root, Scenario& scenario, DiagnosticLis
             else
                 diagnostics.error(
                     option.value.where,
-                    fmt::format("option '{}' of driver '{}' is {}", option.key, driver.key,
+                    fmt::format("option '{}' of driver '{}' is {}", support::brief(option.key),
+                                support::brief(driver.key),
                                 text ? "text with U+0000" : support::name_of(option.value.type)),
                     "an option is text, a number, or true or false");
         }

@@ -23,25 +23,26 @@ namespace {
 
 std::optional<TopicFault> fatal_fault(std::string_view topic, std::size_t prefix_bytes) {
     if (topic.empty())
-        return TopicFault{.at = 0, .is_fatal = true, .what = "is empty"};
+        return TopicFault{
+            .at = {}, .is_fatal = true, .what = "is empty", .hint = "write at least one character"};
     std::size_t bad_at = 0;
     if (!support::is_utf8(topic, &bad_at))
-        return TopicFault{.at = bad_at, .is_fatal = true, .what = "is not valid UTF-8"};
+        return TopicFault{.at = bad_at, .is_fatal = true, .what = "is not valid UTF-8", .hint = {}};
     if (const std::size_t at = topic.find('\0'); at != std::string_view::npos)
-        return TopicFault{.at = at, .is_fatal = true, .what = "holds U+0000, which MQTT forbids"};
-    if (const std::size_t at = topic.find_first_of("+#"); at != std::string_view::npos)
         return TopicFault{
-            .at = at,
-            .is_fatal = true,
-            .what = fmt::format("holds the wildcard '{}'; nobody can publish to it", topic[at])};
-    if (topic.size() + prefix_bytes > kTopicBytesMax)
-        return TopicFault{.at = 0,
+            .at = at, .is_fatal = true, .what = "holds U+0000, which MQTT forbids", .hint = {}};
+    if (const std::size_t at = topic.find_first_of("+#"); at != std::string_view::npos)
+        return TopicFault{.at = at,
                           .is_fatal = true,
-                          .what =
-                              fmt::format("has {} bytes; with the run's prefix of up to {} bytes "
-                                          "it may have {}",
-                                          support::format_count(topic.size()), prefix_bytes,
-                                          support::format_count(kTopicBytesMax - prefix_bytes))};
+                          .what = fmt::format("holds the wildcard '{}'", topic[at]),
+                          .hint = "messages are published to one topic: write it without + and #"};
+    if (topic.size() + prefix_bytes > kTopicBytesMax)
+        return TopicFault{.at = {},
+                          .is_fatal = true,
+                          .what = fmt::format("has {} bytes", support::format_count(topic.size())),
+                          .hint = fmt::format(
+                              "with the run's prefix of up to {} bytes it may have {}",
+                              prefix_bytes, support::format_count(kTopicBytesMax - prefix_bytes))};
     return std::nullopt;
 }
 
@@ -62,7 +63,8 @@ std::optional<TopicFault> doubtful_character(std::string_view topic) {
                 .at = at,
                 .is_fatal = false,
                 .what = fmt::format("holds U+{:04X}; a broker may close the connection for it",
-                                    static_cast<std::uint32_t>(point))};
+                                    static_cast<std::uint32_t>(point)),
+                .hint = "MQTT 1.5.4 advises against control characters and non-characters"};
         at += length;
     }
     return std::nullopt;

@@ -8,9 +8,10 @@
 namespace mqcore::scenario {
 
 struct TopicFault {
-    std::size_t at = 0;   // byte of the topic
-    bool is_fatal = true; // false: allowed, but a broker may refuse it
-    std::string what;     // "holds the wildcard '+'"
+    std::optional<std::size_t> at; // byte of the topic; nothing: the topic as a whole
+    bool is_fatal = true;          // false: allowed, but a broker may refuse it
+    std::string what;              // "holds the wildcard '+'"
+    std::string hint;              // what would be right; may be empty
 };
 
 // The first fault, a fatal one before others. `prefix_bytes` is what will stand before the topic.

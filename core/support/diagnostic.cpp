@@ -21,6 +21,7 @@ struct Glyph {
 };
 
 std::vector<Glyph> glyphs_of(std::string_view line);
+std::string printable(std::string_view text);
 std::string excerpt_of(const Diagnostic& diagnostic, std::size_t gutter);
 
 } // namespace
@@ -46,12 +47,12 @@ std::string format_diagnostic(const Diagnostic& diagnostic) {
     if (has_place)
         out += fmt::format(":{}:{}", diagnostic.line, diagnostic.column);
     out += fmt::format(": {}: {}\n", diagnostic.severity == Severity::error ? "error" : "warning",
-                       diagnostic.message);
+                       printable(diagnostic.message));
     const std::size_t gutter = has_place ? 3 + fmt::formatted_size("{}", diagnostic.line) : 2;
     if (has_place)
         out += excerpt_of(diagnostic, gutter);
     if (!diagnostic.hint.empty())
-        out += fmt::format("{:{}}= {}\n", "", gutter, diagnostic.hint);
+        out += fmt::format("{:{}}= {}\n", "", gutter, printable(diagnostic.hint));
     return out;
 }
 
@@ -143,6 +144,14 @@ std::vector<Glyph> glyphs_of(std::string_view line) {
         line.remove_prefix(length);
     }
     return glyphs;
+}
+
+// A message quotes what stands in a file; a terminal must not obey it.
+std::string printable(std::string_view text) {
+    std::string out;
+    for (const Glyph& glyph : glyphs_of(text))
+        out += glyph.text;
+    return out;
 }
 
 std::string excerpt_of(const Diagnostic& diagnostic, std::size_t gutter) {

@@ -1,5 +1,9 @@
 #include "support/quantity.hpp"
 
+#include "support/text.hpp"
+
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <fmt/format.h>
@@ -8,6 +12,8 @@
 
 namespace mqcore::support {
 namespace {
+
+constexpr std::size_t kLongestGuess = 40; // a longer text is no mistyped quantity
 
 struct Unit {
     std::string_view name;
@@ -41,8 +47,8 @@ Result<std::uint64_t> parse_bytes(std::string_view text) {
         return bytes.error();
     // Above 2^53 a double no longer tells whole from fractional; nothing here is nearly so large.
     if (*bytes != std::floor(*bytes) || *bytes > 9e15)
-        return Error{
-            ErrorCode::wrong_input, fmt::format("\"{}\" is not a whole number of bytes", text), {}};
+        return Error{ErrorCode::wrong_input, fmt::format("\"{}\" is not a size", brief(text)),
+                     "a size is a whole number of bytes"};
     return static_cast<std::uint64_t>(*bytes);
 }
 
@@ -90,17 +96,51 @@ std::string names_of(std::span<const Unit> units) {
     return names;
 }
 
-Result<double> parse(std::string_view text, std::span<const Unit> units, const Expected& expected) {
-    const Error refused{
-        ErrorCode::wrong_input, fmt::format("\"{}\" is not {}", text, expected.what),
-        fmt::format("write it like {}; units: {}", expected.example, names_of(units))};
-    const auto split = split_number(text);
+bool starts_alike(std::string_view a, std::string_view b) {
+    const std::size_t common = std::min(a.size(), b.size());
+    return common > 0 && std::ranges::equal(
+                             a.substr(0, common), b.substr(0, common), {},
+                             [](unsigned char c) { return std::tolower(c); },
+                             [](unsigned char c) { return std::tolower(c); });
+}
+
+// What the writer most likely meant: "16k" and "16kib", "2000/sec" and "2000 msgs/s", "2,000/s".
+std::string likely_meaning(std::string_view text, std::span<const Unit> units) {
+    std::string plain;
+    if (text.size() > kLongestGuess)
+        return {};
+    for (const char c : text)
+        if (c != ',' && c != '_' && c != '\'')
+            plain += c;
+    const auto split = split_number(plain);
     if (!split)
-        return refused;
-    for (const Unit& unit : units)
-        if (unit.name == split->second)
-            return split->first * unit.factor;
-    return refused;
+        return {};
+    const std::string number = plain.substr(0, plain.find_first_not_of("0123456789."));
+    const std::string_view written = split->second;
+    std::string guesses;
+    for (const Unit& unit : units) {
+        const bool is_per_time = unit.name.starts_with('/') && written.ends_with(unit.name);
+        const bool is_likely = written.empty() ? &unit == units.data()
+                                               : is_per_time || unit.name == written ||
+                                                     starts_alike(unit.name, written);
+        if (is_likely)
+            guesses += fmt::format("{}\"{}{}\"", guesses.empty() ? "" : " or ", number, unit.name);
+    }
+    return guesses;
+}
+
+Result<double> parse(std::string_view text, std::span<const Unit> units, const Expected& expected) {
+    if (const auto split = split_number(text))
+        for (const Unit& unit : units)
+            if (unit.name == split->second)
+                return split->first * unit.factor;
+    const std::string guess = likely_meaning(text, units);
+    return Error{ErrorCode::wrong_input,
+                 fmt::format("\"{}\" is not {}", brief(text), expected.what),
+                 fmt::format("{}  (units: {})",
+                             guess.empty() ? fmt::format("write it like {}", expected.example)
+                                           : fmt::format("did you mean {}?", guess),
+                             names_of(units))};
 }
 
 } // namespace

@@ -27,10 +27,12 @@ Accepted check_value(const TomlValue& value, const SchemaKey& key);
 void report_unknown_key(const TomlMember& member, const SchemaTable& schema, std::string_view label,
                         std::string_view case_value, std::string_view all_keys,
                         DiagnosticList& diagnostics);
+void report_exclusions(const TomlValue& table, const SchemaTable& schema, std::string_view label,
+                       DiagnosticList& diagnostics);
 std::string_view case_of(const TomlValue& table, const SchemaTable& schema);
 bool has_meaning(const SchemaKey& key, std::string_view case_value);
 std::string how_to_write(const SchemaKey& key);
-std::string header_of(const SchemaTable& table);
+std::string words_for_letters(std::string_view letters);
 
 } // namespace
 
@@ -47,6 +49,7 @@ void check_top_level(const TomlValue& root, const Schema& schema, DiagnosticList
     std::vector<std::string> names;
     for (const SchemaTable& table : schema.tables)
         names.emplace_back(table.name);
+    std::set<std::string> meant; // tables that stand there under a mistyped name
     for (const TomlMember& member : root.members) {
         const auto table = std::ranges::find(schema.tables, member.key, &SchemaTable::name);
         const bool is_list_of_tables =
@@ -60,17 +63,18 @@ void check_top_level(const TomlValue& root, const Schema& schema, DiagnosticList
             if (!fits)
                 diagnostics.error(member.key_range,
                                   fmt::format("'{}' is written {}", member.key, header_of(*table)),
-                                  std::string(table->help));
+                                  fmt::format("all tables and keys: {}", schema.all_keys));
             continue;
         }
         const auto near = nearest(member.key, names);
         if (is_table) {
+            meant.insert(near.value_or(""));
             const std::string hint =
                 near ? fmt::format("did you mean {}?  (all keys: {})",
                                    header_of(schema.table(*near)), schema.all_keys)
                      : fmt::format("all tables and keys: {}", schema.all_keys);
-            diagnostics.error(member.key_range, fmt::format("unknown table '{}'", member.key),
-                              hint);
+            diagnostics.error(member.key_range,
+                              fmt::format("unknown table '{}'", brief(member.key)), hint);
             continue;
         }
         std::string homes;
@@ -79,14 +83,15 @@ void check_top_level(const TomlValue& root, const Schema& schema, DiagnosticList
                 candidate.keys.end())
                 homes += fmt::format("{}{}", homes.empty() ? "" : " or ", header_of(candidate));
         diagnostics.error(member.key_range,
-                          fmt::format("key '{}' stands outside of every table", member.key),
+                          fmt::format("key '{}' stands outside of every table", brief(member.key)),
                           homes.empty() ? fmt::format("all tables and keys: {}", schema.all_keys)
                                         : fmt::format("it belongs in {}", homes));
     }
     for (const SchemaTable& table : schema.tables)
-        if (table.presence == Presence::required && !root.find(table.name))
+        if (table.presence == Presence::required && !root.find(table.name) &&
+            !meant.contains(std::string(table.name)))
             diagnostics.error({}, fmt::format("this file has no {}", header_of(table)),
-                              std::string(table.help));
+                              fmt::format("add it  (all tables and keys: {})", schema.all_keys));
 }
 
 CheckedTable check_table(const TomlValue& table, const SchemaTable& schema, std::string_view label,
@@ -119,18 +124,21 @@ CheckedTable check_table(const TomlValue& table, const SchemaTable& schema, std:
         value.key_range = member.key_range;
         checked.values.emplace(member.key, std::move(value));
     }
+    report_exclusions(table, schema, label, diagnostics);
     for (const SchemaKey& key : schema.keys)
         if (key.presence == Presence::required && !checked.written.contains(key.name) &&
             has_meaning(key, case_value))
             diagnostics.error(table.where, fmt::format("{} has no '{}'", label, key.name),
-                              fmt::format("{}; {}", key.help, how_to_write(key)));
+                              key.type == KeyType::word
+                                  ? how_to_write(key)
+                                  : fmt::format("{}  ({})", how_to_write(key), key.help));
     return checked;
 }
 
 std::string label_of(const TomlValue& table, const SchemaTable& schema, std::size_t index) {
     const TomlMember* label = table.find(schema.label_key);
     if (label && label->value.type == Type::text && !label->value.text.empty())
-        return fmt::format("{} '{}'", schema.name, label->value.text);
+        return fmt::format("{} '{}'", schema.name, brief(label->value.text));
     return fmt::format("{} {}", schema.name, index + 1);
 }
 
@@ -150,8 +158,21 @@ std::string allowed_values(const SchemaKey& key) {
         return fmt::format("{}s to {}s", key.min, key.max);
     case KeyType::text:
     case KeyType::texts:
+        return words_for_letters(key.letters);
     case KeyType::boolean:
         return {};
+    }
+    return {};
+}
+
+std::string header_of(const SchemaTable& table) {
+    switch (table.form) {
+    case TableForm::single:
+        return fmt::format("[{}]", table.name);
+    case TableForm::list:
+        return fmt::format("[[{}]]", table.name);
+    case TableForm::options:
+        return fmt::format("[{}.ID]", table.name);
     }
     return {};
 }
@@ -196,7 +217,7 @@ Accepted check_range(double number, const TomlValue& value, const SchemaKey& key
                      CheckedValue accepted) {
     if (number >= key.min && number <= key.max) // false for NaN as well
         return accepted;
-    const std::string written = value.type == Type::text      ? fmt::format("\"{}\"", value.text)
+    const std::string written = value.type == Type::text ? fmt::format("\"{}\"", brief(value.text))
                                 : value.type == Type::integer ? fmt::format("{}", value.integer)
                                                               : fmt::format("{}", value.number);
     return Refusal{.message =
@@ -213,12 +234,51 @@ Accepted check_integer(const TomlValue& value, const SchemaKey& key) {
     return check_range(static_cast<double>(value.integer), value, key, accepted);
 }
 
-Accepted check_text(const TomlValue& value) {
+// "a-z0-9_" holds 'k'?
+bool holds(std::string_view letters, char wanted) {
+    for (std::size_t i = 0; i < letters.size(); ++i)
+        if (i + 2 < letters.size() && letters[i + 1] == '-') {
+            if (wanted >= letters[i] && wanted <= letters[i + 2])
+                return true;
+            i += 2;
+        } else if (wanted == letters[i]) {
+            return true;
+        }
+    return false;
+}
+
+Accepted check_text(const TomlValue& value, const SchemaKey& key) {
     if (value.type != Type::text)
         return wrong_type(value, "text in quotes");
     CheckedValue accepted;
     accepted.text = value.text;
-    return accepted;
+    const bool is_allowed =
+        key.letters.empty() || (!value.text.empty() && std::ranges::all_of(value.text, [&](char c) {
+            return holds(key.letters, c);
+        }));
+    const bool is_short =
+        key.max == 0 || brief(value.text, static_cast<std::size_t>(key.max)) == value.text;
+    if (is_allowed && !is_short)
+        return Refusal{.message = fmt::format("is longer than {} characters", key.max),
+                       .hint = {},
+                       .where = value.where};
+    if (is_allowed)
+        return accepted;
+    return Refusal{
+        .message = fmt::format("cannot be \"{}\"", brief(value.text)),
+        .hint = fmt::format("write it with {} alone, at least one of them", allowed_values(key)),
+        .where = value.where};
+}
+
+// The nearest word, or one that the text begins or is begun by: "publish" and "pub".
+std::optional<std::string> near_word(std::string_view text,
+                                     const std::vector<std::string_view>& words) {
+    const std::vector<std::string> candidates(words.begin(), words.end());
+    auto near = nearest(text, candidates);
+    for (const std::string& word : candidates)
+        if (!near && (text.starts_with(word) || (!text.empty() && word.starts_with(text))))
+            near = word;
+    return near;
 }
 
 Accepted check_word(const TomlValue& value, const SchemaKey& key) {
@@ -228,10 +288,9 @@ Accepted check_word(const TomlValue& value, const SchemaKey& key) {
     accepted.text = value.text;
     if (std::ranges::find(key.words, value.text) != key.words.end())
         return accepted;
-    const std::vector<std::string> candidates(key.words.begin(), key.words.end());
-    const auto near = nearest(value.text, candidates);
+    const auto near = near_word(value.text, key.words);
     const std::string all = fmt::format("one of: {}", allowed_values(key));
-    return Refusal{.message = fmt::format("does not know \"{}\"", value.text),
+    return Refusal{.message = fmt::format("does not know \"{}\"", brief(value.text)),
                    .hint = near ? fmt::format("did you mean \"{}\"?  ({})", *near, all) : all,
                    .where = value.where};
 }
@@ -248,8 +307,8 @@ Accepted check_quantity(const TomlValue& value, const SchemaKey& key) {
             parsed = key.type == KeyType::rate ? parse_rate(value.text) : parse_seconds(value.text);
         }
         if (!parsed)
-            return Refusal{.message = fmt::format("takes a {}: {},", name_of(key.type),
-                                                  parsed.error().message),
+            return Refusal{.message = fmt::format("takes a {}, not \"{}\",", name_of(key.type),
+                                                  brief(value.text)),
                            .hint = parsed.error().hint,
                            .where = value.where};
         accepted.number = *parsed;
@@ -272,7 +331,7 @@ Accepted check_list(const TomlValue& value, const SchemaKey& key) {
     CheckedValue accepted;
     for (const TomlValue& item : value.items) {
         Accepted checked = key.type == KeyType::words   ? check_word(item, key)
-                           : key.type == KeyType::texts ? check_text(item)
+                           : key.type == KeyType::texts ? check_text(item, key)
                                                         : check_integer(item, key);
         if (std::holds_alternative<Refusal>(checked))
             return checked;
@@ -290,7 +349,7 @@ Accepted check_value(const TomlValue& value, const SchemaKey& key) {
     Accepted checked = accepted;
     switch (key.type) {
     case KeyType::text:
-        checked = check_text(value);
+        checked = check_text(value, key);
         break;
     case KeyType::boolean:
         if (value.type != Type::boolean)
@@ -322,24 +381,62 @@ Accepted check_value(const TomlValue& value, const SchemaKey& key) {
 
 // --- words for people ---------------------------------------------------------------------------
 
+// "a-z0-9_" -> "a-z, 0-9 and _"
+std::string words_for_letters(std::string_view letters) {
+    std::vector<std::string_view> parts;
+    while (!letters.empty()) {
+        const std::size_t length = letters.size() > 2 && letters[1] == '-' ? 3 : 1;
+        parts.push_back(letters.substr(0, length));
+        letters.remove_prefix(length);
+    }
+    std::string words;
+    for (std::size_t i = 0; i < parts.size(); ++i)
+        words += fmt::format("{}{}",
+                             i == 0                  ? ""
+                             : i + 1 == parts.size() ? " and "
+                                                     : ", ",
+                             parts[i]);
+    return words;
+}
+
 void report_unknown_key(const TomlMember& member, const SchemaTable& schema, std::string_view label,
                         std::string_view case_value, std::string_view all_keys,
                         DiagnosticList& diagnostics) {
-    std::vector<std::string> candidates;
-    std::optional<std::string> suggestion;
-    for (const SchemaKey& key : schema.keys) {
-        if (!has_meaning(key, case_value))
+    // A key answers to its own name and to those that other tools give it.
+    std::map<std::string, std::string_view> key_of_name;
+    for (const SchemaKey& key : schema.keys)
+        if (has_meaning(key, case_value)) {
+            key_of_name.emplace(key.name, key.name);
+            for (const std::string_view name : key.mistaken_for)
+                key_of_name.emplace(name, key.name);
+        }
+    std::vector<std::string> names;
+    for (const auto& [name, key] : key_of_name)
+        names.push_back(name);
+    std::optional<std::string> suggestion = nearest(member.key, names);
+    if (suggestion)
+        suggestion = std::string(key_of_name.at(*suggestion));
+    diagnostics.error(
+        member.key_range, fmt::format("unknown key '{}' in {}", brief(member.key), label),
+        suggestion ? fmt::format("did you mean '{}'?  (all keys: {})", *suggestion, all_keys)
+                   : fmt::format("all keys: {}", all_keys));
+}
+
+// At the second of the two keys, with the line of the first.
+void report_exclusions(const TomlValue& table, const SchemaTable& schema, std::string_view label,
+                       DiagnosticList& diagnostics) {
+    for (const Exclusion& exclusion : schema.exclusions) {
+        const TomlMember* first = table.find(exclusion.one);
+        const TomlMember* second = table.find(exclusion.other);
+        if (!first || !second)
             continue;
-        candidates.emplace_back(key.name);
-        if (std::ranges::find(key.mistaken_for, member.key) != key.mistaken_for.end())
-            suggestion = std::string(key.name);
+        if (second < first) // members stand in file order
+            std::swap(first, second);
+        diagnostics.error(second->key_range,
+                          fmt::format("'{}' and '{}' of line {} exclude each other in {}",
+                                      second->key, first->key, first->key_range.line, label),
+                          std::string(exclusion.hint));
     }
-    if (!suggestion)
-        suggestion = nearest(member.key, candidates);
-    diagnostics.error(member.key_range, fmt::format("unknown key '{}' in {}", member.key, label),
-                      suggestion
-                          ? fmt::format("did you mean '{}'?  (all keys: {})", *suggestion, all_keys)
-                          : fmt::format("all keys: {}", all_keys));
 }
 
 // The value of the table's case key when it is a good one; empty: every key may have a meaning.
@@ -361,18 +458,6 @@ std::string how_to_write(const SchemaKey& key) {
     const std::string example = fmt::format("write it like: {} = {}", key.name, key.example);
     return key.type == KeyType::word ? fmt::format("{}  (one of: {})", example, allowed_values(key))
                                      : example;
-}
-
-std::string header_of(const SchemaTable& table) {
-    switch (table.form) {
-    case TableForm::single:
-        return fmt::format("[{}]", table.name);
-    case TableForm::list:
-        return fmt::format("[[{}]]", table.name);
-    case TableForm::options:
-        return fmt::format("[{}.ID]", table.name);
-    }
-    return {};
 }
 
 } // namespace

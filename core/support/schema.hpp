@@ -36,7 +36,9 @@ struct SchemaKey {
     std::string_view name = {};
     KeyType type = KeyType::text;
     double min = 0; // quantities and integers: smallest and largest value, both allowed
-    double max = 0;
+    double max = 0; // text: most characters; 0: any number
+    std::string_view letters = {}; // KeyType::text: the only characters allowed, as in "a-z0-9_",
+                                   // at least one of them; empty: any text
     std::vector<std::string_view> words = {}; // KeyType::word, words: what is allowed
     std::vector<std::string_view> cases = {}; // values of the table's case key with which it has a
                                               // meaning; empty: with every value
@@ -50,6 +52,13 @@ struct SchemaKey {
 // single: [name]. list: [[name]]. options: [name.ID], each a table of free keys with plain values.
 enum class TableForm { single, list, options };
 
+// Two keys of one table of which at most one may stand.
+struct Exclusion {
+    std::string_view one = {};
+    std::string_view other = {};
+    std::string_view hint = {};
+};
+
 struct SchemaTable {
     std::string_view name = {};
     TableForm form = TableForm::single;
@@ -58,6 +67,8 @@ struct SchemaTable {
     std::string_view case_key = {};  // the key on whose value SchemaKey::cases depends; empty: none
     std::string_view help = {};      // one line
     std::vector<SchemaKey> keys = {};
+    std::vector<Exclusion> exclusions = {};
+    std::string_view same_keys_as = {}; // the table whose rows these are too: described only there
 };
 
 struct Schema {
@@ -94,7 +105,7 @@ struct CheckedTable {
 void check_top_level(const TomlValue& root, const Schema& schema, DiagnosticList& diagnostics);
 
 // Findings about one table: unknown keys, wrong types, values out of range, keys without a meaning
-// in its case, missing required keys. `label` names it in messages: "point 'a'", "[suite]".
+// in its case, keys that exclude each other, missing required keys. `label` names it in messages: "point 'a'", "[suite]".
 CheckedTable check_table(const TomlValue& table, const SchemaTable& schema, std::string_view label,
                          std::string_view all_keys, DiagnosticList& diagnostics);
 
@@ -103,6 +114,8 @@ std::string label_of(const TomlValue& table, const SchemaTable& schema, std::siz
 
 // "0 to 2", "0B to 268435455B", "pub, sub, rtt, idle"; empty where every value is allowed.
 std::string allowed_values(const SchemaKey& key);
+// "[suite]", "[[point]]", "[driver.ID]"
+std::string header_of(const SchemaTable& table);
 // "text", "whole number", "size"
 std::string_view name_of(KeyType type);
 

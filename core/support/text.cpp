@@ -1,14 +1,26 @@
 #include "support/text.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <fmt/format.h>
 #include <vector>
 
 namespace mqcore::support {
 namespace {
 
+constexpr std::size_t kLongestWord = 64; // nobody mistypes a longer one; the cost is quadratic
+
+std::string in_lower_case(std::string_view text) {
+    std::string lower(text);
+    std::ranges::transform(lower, lower.begin(), [](unsigned char c) {
+        return static_cast<char>(c < 0x80 ? std::tolower(c) : c);
+    });
+    return lower;
+}
+
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-    std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+    std::vector<std::vector<std::size_t>> cost(a.size() + 1,
+                                               std::vector<std::size_t>(b.size() + 1));
     for (std::size_t i = 0; i <= a.size(); ++i)
         cost[i][0] = i;
     for (std::size_t j = 0; j <= b.size(); ++j)
@@ -26,15 +38,29 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 } // namespace
 
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates) {
+    if (word.size() > kLongestWord)
+        return std::nullopt;
+    const std::string wanted = in_lower_case(word);
     const std::size_t limit = std::max<std::size_t>(1, word.size() / 3);
     std::optional<std::string> best;
     std::size_t best_distance = limit + 1;
     for (const std::string& candidate : candidates)
-        if (const std::size_t distance = edit_distance(word, candidate); distance < best_distance) {
+        if (const std::size_t distance = edit_distance(wanted, in_lower_case(candidate));
+            distance < best_distance) {
             best = candidate;
             best_distance = distance;
         }
     return best;
+}
+
+std::string brief(std::string_view text, std::size_t most) {
+    std::size_t characters = 0;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const bool starts_one = (static_cast<unsigned char>(text[at]) & 0xC0u) != 0x80u;
+        if (starts_one && characters++ == most)
+            return std::string(text.substr(0, at)) + "\xE2\x80\xA6";
+    }
+    return std::string(text);
 }
 
 std::string format_bytes(std::uint64_t bytes) {
