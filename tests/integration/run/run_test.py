@@ -1,0 +1,282 @@
+"""`mqcore run` end to end on the real broker, and what it must survive."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+from harness import BAD_DRIVERS, BUILD, MqcoreTest, alive, children_of
+
+
+class AHonestRun(MqcoreTest):
+    def test_a_run_reconciles_to_the_message(self) -> None:
+        running = self.start_run()
+        code, out, err = running.finish()
+        self.assertEqual(code, 0, err)
+        self.assertIn("paho-c", out)
+        by_point = {run["point"]: run for run in self.runs()}
+        self.assertEqual(set(by_point), {"pub", "sub"})
+
+        pub = by_point["pub"]
+        self.assertEqual(pub["status"], "valid", pub["reason"])
+        sent = pub["client"]["report"]["send"]
+        arrived = pub["peer"]["report"]["receive"]
+        # 500/s over half a second of warm-up and two of window.
+        self.assertEqual(sent["sent"], sent["completed"])
+        self.assertEqual(sent["sent"], arrived["total"])
+        self.assertEqual(arrived["ledger"]["distinct"], sent["sent"])
+        self.assertEqual(pub["broker"]["delta"]["publish_received"], sent["sent"])
+        self.assertEqual(pub["broker"]["delta"]["publish_sent"], sent["sent"])
+        self.assertEqual(sent["due_in_window"], 1000)
+
+        sub = by_point["sub"]
+        self.assertEqual(sub["status"], "valid", sub["reason"])
+        source = sub["peer"]["report"]["send"]
+        taken = sub["client"]["report"]["receive"]
+        self.assertEqual(source["sent"], taken["total"])
+        self.assertEqual(taken["ledger"]["lost_below_frontier"], 0)
+        self.assertEqual(sub["broker"]["delta"]["publish_received"], source["sent"])
+
+        for run in by_point.values():
+            self.assertIs(run["comparable"], False)
+            self.assertTrue(run["not_comparable_because"])
+            self.assertGreater(run["resources"]["client"]["cpu_ns"], 0)
+        self.assertEqual(self.manifest()["state"], "finished")
+
+    def test_a_results_folder_is_never_written_over(self) -> None:
+        (self.folder / "out").mkdir()
+        (self.folder / "out" / "precious").write_text("old")
+        code, _, err = self.start_run().finish()
+        self.assertEqual(code, 2)
+        self.assertIn("not empty", err)
+        self.assertEqual((self.folder / "out" / "precious").read_text(), "old")
+
+    def test_two_at_once_share_nothing(self) -> None:
+        arguments = ("run", "short.toml", "--profile", "smoke", "--clients", "paho-c", "--points", "pub")
+        both = [self.start(*arguments), self.start(*arguments)]
+        folders = []
+        for running in both:
+            code, out, err = running.finish()
+            self.assertIn(code, (0, 1), err)  # two on one small machine may disturb each other
+            folders.append(out.rsplit("results: ", 1)[1].strip())
+        self.assertNotEqual(folders[0], folders[1])
+        for folder in folders:
+            run = self.runs(folder=folder)[-1]
+            receive = run["peer"]["report"]["receive"]
+            self.assertEqual(receive["stray"], 0)
+            self.assertEqual(receive["total"], run["client"]["report"]["send"]["sent"])
+
+    def test_a_refused_pair_is_named_before_the_first_run(self) -> None:
+        (self.folder / "short.toml").write_text(
+            '[suite]\nname = "short"\n[[point]]\nid = "two"\nkind = "sub"\nqos = 2\npayload = "256B"\n'
+            'rate = "100/s"\nquestion = "QoS 2?"\n')
+        code, out, _ = self.start("list", "short.toml", "--clients", "gmqtt", "--json").finish()
+        self.assertEqual(code, 0)
+        refused = json.loads(out)["refused"]
+        self.assertEqual([(pair["client"], pair["point"]) for pair in refused], [("gmqtt", "two")])
+        self.assertIn("QoS 2", refused[0]["missing"][0])
+
+
+class ADeadParty(MqcoreTest):
+    """One party dies or hangs in the window of the first run; the rest of the plan goes on."""
+
+    def strike(self, program: str, sent_signal: int) -> list[dict]:
+        running = self.start_run()
+        running.worker_in_window()
+        os.kill(running.child(program), sent_signal)
+        code, _, err = running.finish()
+        self.assertEqual(code, 0, err)  # the retry of the struck run is valid
+        runs = self.runs()
+        self.assertEqual(runs[0]["status"], "invalid")
+        self.assertEqual([run["status"] for run in runs[1:]], ["valid", "valid"])
+        self.assertEqual((runs[1]["point"], runs[1]["attempt"]), ("pub", 2))
+        self.assert_nobody_left(running)
+        return runs
+
+    def test_worker_killed(self) -> None:
+        failure = self.strike("mqworker", signal.SIGKILL)[0]["failure"]
+        self.assertEqual(failure["party"], "client")
+        self.assertIn("signal 9", failure["reason"])
+
+    def test_worker_stopped(self) -> None:
+        failure = self.strike("mqworker", signal.SIGSTOP)[0]["failure"]
+        self.assertEqual(failure["party"], "client")
+        self.assertIn("stopped", failure["reason"])
+
+    def test_broker_killed(self) -> None:
+        failure = self.strike("mosquitto", signal.SIGKILL)[0]["failure"]
+        self.assertEqual(failure["party"], "broker")
+
+    def test_peer_killed(self) -> None:
+        running = self.start_run()
+        running.worker_in_window()
+        peers = [pid for pid, name in children_of(running.process.pid).items() if name == "mqpeer"]
+        os.kill(max(peers), signal.SIGKILL)  # the youngest is the run's; the probe is older
+        code, _, err = running.finish()
+        self.assertEqual(code, 0, err)
+        first = self.runs()[0]
+        self.assertEqual(first["status"], "invalid")
+        self.assertEqual(first["failure"]["party"], "peer")
+        self.assert_nobody_left(running)
+
+
+class ABadDriver(MqcoreTest):
+    """A driver that misbehaves ends its own run with a named reason and disturbs no other client."""
+
+    def run_with(self, name: str) -> list[dict]:
+        running = self.start("run", "short.toml", "--profile", "smoke", "--points", "pub", "--clients",
+                             f"{BAD_DRIVERS / name},paho-c", "--output", "out")
+        code, _, err = running.finish(180)
+        self.assertEqual(code, 1, err)
+        self.assertEqual([run["status"] for run in self.runs()], ["valid"])
+        running.seen.update(children_of(running.process.pid))
+        self.assert_nobody_left(running)
+        [client] = [c["id"] for c in self.manifest()["clients"] if c["id"] != "paho-c"]
+        runs = self.runs(client)
+        self.assertEqual([run["attempt"] for run in runs], [1, 2])
+        self.assertEqual({run["status"] for run in runs}, {"invalid"})
+        return runs
+
+    def assert_reason(self, name: str, phase: str, *words: str) -> None:
+        for run in self.run_with(name):
+            self.assertEqual(run["failure"]["party"], "client")
+            self.assertEqual(run["failure"]["phase"], phase)
+            for word in words:
+                self.assertIn(word, run["failure"]["reason"])
+
+    def assert_misuse(self, name: str, rule: str) -> None:
+        for run in self.run_with(name):
+            self.assertIn(rule, run["reason"])
+
+    def test_crash_while_creating(self) -> None:
+        self.assert_reason("crashes_in_create", "prepare", "signal 11")
+
+    def test_crash_while_connecting(self) -> None:
+        self.assert_reason("crashes_in_connect", "connect", "signal 11")
+
+    def test_crash_while_driving(self) -> None:
+        [first, _] = self.run_with("crashes_in_drive")
+        self.assertIn(first["failure"]["phase"], ("warmup", "window"))
+        self.assertIn("signal 11", first["failure"]["reason"])
+
+    def test_exit_while_driving(self) -> None:
+        [first, _] = self.run_with("exits_in_drive")
+        self.assertIn("exit code", first["failure"]["reason"])
+
+    def test_never_returning_from_connect(self) -> None:
+        self.assert_reason("hangs_in_connect", "connect")
+
+    def test_never_completing(self) -> None:
+        for run in self.run_with("never_completes"):
+            self.assertTrue(run["reason"])
+
+    def test_completing_twice(self) -> None:
+        self.assert_misuse("completes_twice", "done-twice")
+
+    def test_other_major_version(self) -> None:
+        self.assert_reason("other_major", "prepare", "ABI 2")
+
+    def test_no_driver_at_all(self) -> None:
+        self.assert_reason("no_entry", "prepare", "mqcore_driver_entry")
+
+
+class AnEndFromOutside(MqcoreTest):
+    def test_ctrl_c_keeps_finished_runs_and_ends_every_child(self) -> None:
+        running = self.start_run("--runs", "3")
+        deadline = time.monotonic() + 60
+        while not (self.folder / "out" / "paho-c.json").exists():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.05)
+        running.worker_in_window()
+        running.process.send_signal(signal.SIGINT)
+        code, _, err = running.finish()
+        self.assertEqual(code, 130)
+        self.assertIn("mqcore show", err)
+        self.assertEqual(self.runs()[0]["status"], "valid")
+        self.assertEqual(self.manifest()["state"], "interrupted")
+        self.assert_nobody_left(running)
+
+    def test_killing_mqcore_leaves_no_orphan_and_no_broken_file(self) -> None:
+        running = self.start_run("--runs", "3")
+        deadline = time.monotonic() + 60
+        while not (self.folder / "out" / "paho-c.json").exists():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.05)
+        running.worker_in_window()
+        running.seen.update(children_of(running.process.pid))
+        running.process.kill()
+        running.finish()
+        self.assert_nobody_left(running)
+        self.assertEqual(self.runs()[0]["status"], "valid")
+        self.assertEqual(self.manifest()["state"], "running")
+        shown = self.start("show", "out").finish()
+        self.assertEqual(shown[0], 0, shown[2])
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to mount a small file system")
+    def test_a_full_disk_loses_nothing_that_was_finished(self) -> None:
+        small = self.folder / "small"
+        small.mkdir()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=160k", "tmpfs", str(small)],
+                                 capture_output=True, text=True)
+        if mounted.returncode:
+            self.skipTest(f"this machine allows no mount: {mounted.stderr.strip()}")
+        try:
+            running = self.start("run", "short.toml", "--profile", "smoke", "--clients", "paho-c",
+                                 "--runs", "30", "--output", "small/out")
+            deadline = time.monotonic() + 60
+            results = small / "out" / "paho-c.json"
+            while not results.exists():
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.05)
+            # Leave no room for the next version of the file.
+            with open(small / "filler", "wb", buffering=0) as filler:
+                try:
+                    while True:
+                        filler.write(b"x" * 1024)
+                except OSError:
+                    pass
+            code, _, err = running.finish()
+            self.assertEqual(code, 3, err)
+            self.assertIn("No space left", err)
+            self.assertEqual(self.runs(folder="small/out")[0]["status"], "valid")
+            self.assertEqual(self.manifest("small/out")["format"], "mqcore-results/1")
+            self.assert_nobody_left(running)
+        finally:
+            subprocess.run(["umount", "-l", str(small)], check=True)
+
+
+class WrongInput(MqcoreTest):
+    def test_a_scenario_with_an_error_runs_nothing(self) -> None:
+        (self.folder / "short.toml").write_text('[[point]]\nid = "a"\nkindd = "pub"\n')
+        code, _, err = self.start_run().finish()
+        self.assertEqual(code, 2)
+        self.assertIn("short.toml:3:1: error: unknown key 'kindd'", err)
+        self.assertFalse((self.folder / "out").exists())
+
+    def test_an_unknown_client_gets_a_suggestion(self) -> None:
+        code, _, err = self.start_run(clients="paho-d").finish()
+        self.assertEqual(code, 2)
+        self.assertIn("did you mean 'paho-c'", err)
+
+    def test_an_unknown_option_is_wrong_input(self) -> None:
+        code, _, err = self.start_run("--no-such-option").finish()
+        self.assertEqual(code, 2)
+
+    def test_a_null_client_is_refused_with_the_command_for_it(self) -> None:
+        code, _, err = self.start_run(clients="null").finish()
+        self.assertEqual(code, 2)
+        self.assertIn("harness-cost", err)
+
+    def test_a_broker_that_is_not_there(self) -> None:
+        code, _, err = self.start_run("--broker", "mqtt://127.0.0.1:1").finish()
+        self.assertEqual(code, 3)
+        self.assertIn("127.0.0.1", err)
+        self.assertFalse((self.folder / "out" / "manifest.json").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,69 @@
+#include "campaign/store.hpp"
+#include "support/catch.hpp"
+#include "support/file.hpp"
+
+#include <fstream>
+#include <unistd.h>
+
+using namespace mqcore;
+using namespace mqcore::campaign;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Folder {
+    fs::path path = fs::temp_directory_path() / ("mqcore-store-test-" + std::to_string(::getpid()));
+    Folder() {
+        fs::remove_all(path);
+        fs::create_directories(path);
+    }
+    ~Folder() { fs::remove_all(path); }
+};
+
+support::Json run(const char* point) { return support::JsonObject{{"point", point}}; }
+
+} // namespace
+
+TEST_CASE("runs are read back by client in the manifest's order") {
+    Folder folder;
+    auto store = ResultStore::create(folder.path / "out", {}, {});
+    REQUIRE(store);
+    REQUIRE(store->write_manifest(support::JsonObject{
+        {"format", kResultsFormat},
+        {"clients", support::JsonArray{support::JsonObject{{"id", "b"}}, support::JsonObject{{"id", "a"}}}}}));
+    REQUIRE(store->add_run("a", run("one")));
+    REQUIRE(store->add_run("b", run("one")));
+    REQUIRE(store->add_run("a", run("two")));
+    const auto campaign = read_campaign(folder.path / "out");
+    REQUIRE(campaign);
+    REQUIRE(campaign->runs.size() == 3);
+    REQUIRE(campaign->runs[0] == run("one"));
+    REQUIRE(campaign->runs[2] == run("two"));
+}
+
+TEST_CASE("a folder with something in it is refused and stays as it was") {
+    Folder folder;
+    std::ofstream(folder.path / "precious") << "old";
+    REQUIRE_FALSE(ResultStore::create(folder.path, {}, {}));
+    REQUIRE(fs::exists(folder.path / "precious"));
+    REQUIRE_FALSE(fs::exists(folder.path / "logs"));
+}
+
+TEST_CASE("two campaigns of the same name get two folders") {
+    Folder folder;
+    const auto one = ResultStore::create({}, folder.path, "x");
+    const auto two = ResultStore::create({}, folder.path, "x");
+    REQUIRE(one);
+    REQUIRE(two);
+    REQUIRE(one->folder() != two->folder());
+}
+
+TEST_CASE("a foreign folder, another format and half a document are one clear line each") {
+    Folder folder;
+    REQUIRE(read_campaign(folder.path).error().message.find("is no results folder") != std::string::npos);
+    const auto write = [&](const char* text) { REQUIRE(support::write_file_atomically(folder.path / "manifest.json", text)); };
+    write(R"({"format": "mqcore-results/9"})");
+    REQUIRE(read_campaign(folder.path).error().message.find("mqcore-results/9") != std::string::npos);
+    write(R"({"format": "mqcore-re)");
+    REQUIRE(read_campaign(folder.path).error().message.find("not a JSON document") != std::string::npos);
+}
