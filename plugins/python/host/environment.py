@@ -36,43 +36,47 @@ class Refusal(Exception):
 def chosen_interpreter(asked):
     """A suitable interpreter's path: the one asked for, $MQCORE_PYTHON, or the first on PATH."""
     asked = asked or os.environ.get("MQCORE_PYTHON")
-    if asked:
-        program = _program(asked)
-        if program is None:
-            raise Refusal(f"no interpreter '{asked}': give a path, a program on PATH or a version such as 3.12")
-        reason = refusal(probe(program))
-        if reason:
-            raise Refusal(f"'{asked}' cannot host clients: {reason}")
-        return program
+    newer = [f"python3.{minor}" for minor in range(15, OLDEST[1] - 1, -1)]
     reasons = []
-    for program in _candidates():
+    for program in _named(asked) if asked else _on_path(["python3", *newer]):
         reason = refusal(probe(program))
-        if not reason:
+        if reason is None:
             return program
-        reasons.append(f"{os.path.basename(program)}: {reason}")
-    raise Refusal("no suitable Python on PATH" + (f" ({'; '.join(reasons)})" if reasons else ""))
+        reasons.append(reason if asked else f"{os.path.basename(program)} {reason}")
+    if asked and not reasons:
+        raise Refusal(f"no interpreter '{asked}': give a path, a program on PATH or a version such as 3.12")
+    if asked:
+        raise Refusal(f"'{asked}' {reasons[-1]}")
+    raise Refusal("no suitable Python on PATH" + (f": {'; '.join(reasons)}" if reasons else ""))
 
 
-def _program(asked):
-    if re.fullmatch(r"\d+\.\d+(\.\d+)?", asked):
-        found = shutil.which("python" + asked)
-        if found is None and shutil.which("uv"):
-            answer = subprocess.run(["uv", "python", "find", asked], capture_output=True, text=True)
-            found = answer.stdout.strip() or None
-        return found
-    return shutil.which(asked)
+def _named(asked):
+    """A program, or a version such as 3.12: on PATH, then where pyenv and uv keep theirs."""
+    if not re.fullmatch(r"\d+\.\d+(\.\d+)?", asked):
+        program = shutil.which(asked)
+        return [program] if program else []
+    programs = _on_path(["python" + asked])
+    pyenv = os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")
+    for name in sorted(_names(os.path.join(pyenv, "versions")), reverse=True):
+        if name == asked or name.startswith(asked + "."):
+            programs.append(os.path.join(pyenv, "versions", name, "bin", "python3"))
+    if shutil.which("uv"):
+        answer = subprocess.run(["uv", "python", "find", asked], capture_output=True, text=True)
+        programs += [answer.stdout.strip()] if answer.returncode == 0 else []
+    return programs
 
 
-def _candidates():
-    """python3 of each folder of PATH, then newer names; each file once."""
-    seen = set()
-    for name in ["python3"] + [f"python3.{minor}" for minor in range(15, OLDEST[1] - 1, -1)]:
+def _on_path(names):
+    """Each name in each folder of PATH, each file once."""
+    programs, seen = [], set()
+    for name in names:
         for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
             program = os.path.join(folder, name)
             real = os.path.realpath(program)
             if real not in seen and os.access(program, os.X_OK) and os.path.isfile(program):
                 seen.add(real)
-                yield program
+                programs.append(program)
+    return programs
 
 
 # Runs in the interpreter that is looked at, which may be any Python.
@@ -165,13 +169,15 @@ class Client:
         path = os.path.join(folder, "driver.toml")
         try:
             with open(path, encoding="utf-8") as file:
-                # Only `id` is needed; this tool may start under a Python that has no tomllib.
-                found = re.search(r'^\s*id\s*=\s*"([a-z0-9-]+)"', file.read(), re.MULTILINE)
+                text = file.read()
         except OSError as error:
             raise Refusal(f"'{path}': {error.strerror}") from error
-        if found is None:
+        # Two keys only, and this tool may start under a Python that has no tomllib.
+        keys = dict(re.findall(r'^\s*(id|package)\s*=\s*"([^"]+)"', text, re.MULTILINE))
+        if not re.fullmatch(r"[a-z0-9-]+", keys.get("id", "")):
             raise Refusal(f"'{path}' has no id")
-        self.id = found.group(1)
+        self.id = keys["id"]
+        self.package = keys.get("package")
         self.lock = os.path.join(folder, "requirements.lock")
         try:
             with open(self.lock, "rb") as file:
@@ -234,10 +240,15 @@ def build(client, found, folder, wheels):
     _run([found["executable"], "-I", "-m", "venv", "--without-pip", folder])
     python = os.path.join(folder, "bin", "python3")
     if client.lock:
-        _run(_installer(found, python) + _wheel_options(wheels) + ["--require-hashes", "-r", client.lock])
+        offline = ["--no-index", "--find-links", os.path.abspath(wheels)] if wheels else []
+        _run(_installer(found, python) + offline + ["--require-hashes", "-r", client.lock])
+    packages = _packages(python)
     version = ".".join(map(str, found["version_info"]))
+    library = next((packages[name] for name in packages if _same_name(name, client.package)), "none")
     with open(os.path.join(folder, "pyvenv.cfg"), "a", encoding="utf-8") as file:
-        file.write(f"mqcore-libpython = {libpython_of(found)}\nmqcore-version = {version}\n")
+        # For python-host.so, which starts the interpreter without asking anybody.
+        file.write(f"mqcore-libpython = {libpython_of(found)}\n")
+        file.write(f"mqcore-version = {version}\nmqcore-library-version = {library}\n")
     facts = {
         "interpreter": {
             "implementation": "CPython",
@@ -247,7 +258,7 @@ def build(client, found, folder, wheels):
                 name: found[name] for name in ("gil", "jit", "debug", "optimised", "lto")
             },
         },
-        "packages": _packages(python),
+        "packages": packages,
         "lock": client.lock_hash,
     }
     with open(os.path.join(folder, FACTS_FILE), "w", encoding="utf-8") as file:
@@ -277,10 +288,6 @@ def _installer(found, python):
     return [base, "-I", os.path.join(wheel, "pip")] + options
 
 
-def _wheel_options(wheels):
-    return ["--no-index", "--find-links", os.path.abspath(wheels)] if wheels else []
-
-
 def _packages(python):
     listing = (
         "import importlib.metadata as m, json;"
@@ -288,6 +295,11 @@ def _packages(python):
     )
     answer = subprocess.run([python, "-I", "-c", listing], capture_output=True, text=True, check=True)
     return dict(sorted(json.loads(answer.stdout).items()))
+
+
+def _same_name(one, other):
+    """Of packages, which are spelt with any of - _ . and in any case."""
+    return other and re.sub(r"[-_.]+", "-", one).lower() == re.sub(r"[-_.]+", "-", other).lower()
 
 
 def _run(command):

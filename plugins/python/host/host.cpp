@@ -73,11 +73,12 @@ std::int32_t create(const mqcore_host* host, void** self);
 // ---- before the interpreter ----
 
 struct Interpreter {
-    std::string libpython; // path
-    std::string version;   // "3.12.1"
+    std::string libpython;       // path
+    std::string version;         // "3.12.1"
+    std::string library_version; // of the client library
 };
 
-// The environment tool wrote both into the venv's own configuration file when it made the venv.
+// The environment tool wrote them into the venv's own configuration file when it made the venv.
 std::optional<Interpreter> interpreter_of(const fs::path& venv) {
     Interpreter found;
     std::ifstream file(venv / "pyvenv.cfg");
@@ -90,6 +91,8 @@ std::optional<Interpreter> interpreter_of(const fs::path& venv) {
             found.libpython = line.substr(equals + 3);
         else if (key == "mqcore-version")
             found.version = line.substr(equals + 3);
+        else if (key == "mqcore-library-version")
+            found.library_version = line.substr(equals + 3);
     }
     if (found.libpython.empty() || found.version.empty())
         return std::nullopt;
@@ -120,12 +123,7 @@ fs::path own_folder() {
 }
 
 // Returns the extension's table, or says in one line why there is none.
-const Bridge* open_bridge(const fs::path& venv, std::string& reason) {
-    const std::optional<Interpreter> wanted = interpreter_of(venv);
-    if (!wanted) {
-        reason = "'" + venv.string() + "' is not an environment made by mqcore: run 'mqcore envs sync'";
-        return nullptr;
-    }
+const Bridge* open_bridge(const fs::path& venv, const Interpreter& wanted, std::string& reason) {
     if (::dlsym(RTLD_DEFAULT, "Py_IsInitialized")) {
         // A second libpython would bind to the symbols of the first and report its version.
         reason = "this process already contains a Python interpreter";
@@ -133,7 +131,7 @@ const Bridge* open_bridge(const fs::path& venv, std::string& reason) {
     }
     set_environment(venv);
     // Global, because extension modules do not link libpython: they expect its symbols to be there.
-    void* libpython = ::dlopen(wanted->libpython.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    void* libpython = ::dlopen(wanted.libpython.c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (!libpython) {
         reason = std::string("cannot open the environment's libpython: ") + ::dlerror();
         return nullptr;
@@ -141,9 +139,9 @@ const Bridge* open_bridge(const fs::path& venv, std::string& reason) {
     const auto get_version =
         reinterpret_cast<const char* (*)()>(::dlsym(libpython, "Py_GetVersion"));
     const std::string running = get_version ? get_version() : "";
-    if (running.substr(0, running.find(' ')) != wanted->version) {
+    if (running.substr(0, running.find(' ')) != wanted.version) {
         reason = "libpython is " + running.substr(0, running.find(' ')) + ", the environment was made for " +
-                 wanted->version + ": run 'mqcore envs sync'";
+                 wanted.version + ": run 'mqcore envs sync'";
         return nullptr;
     }
     if (running.find("free-threading") != std::string::npos) {
@@ -170,14 +168,18 @@ std::int32_t create(const mqcore_host* host, void** self) {
         host->fail(host, MQCORE_CONFIG, "a Python client needs its environment: run 'mqcore envs sync'");
         return MQCORE_CONFIG;
     }
-    if (!the_driver->bridge) {
-        std::string reason;
-        the_driver->bridge = open_bridge(host->environment, reason);
-        if (!the_driver->bridge) {
-            host->fail(host, MQCORE_CONFIG, reason.c_str());
-            return MQCORE_CONFIG;
-        }
+    const std::optional<Interpreter> interpreter = interpreter_of(host->environment);
+    std::string reason;
+    if (!interpreter)
+        reason = std::string("'") + host->environment + "' was not made by mqcore: run 'mqcore envs sync'";
+    else if (!the_driver->bridge)
+        the_driver->bridge = open_bridge(host->environment, *interpreter, reason);
+    if (!reason.empty()) {
+        host->fail(host, MQCORE_CONFIG, reason.c_str());
+        return MQCORE_CONFIG;
     }
+    host->note(host, "library.version", interpreter->library_version.c_str());
+    host->note(host, "python.version", interpreter->version.c_str());
     static const std::string host_folder = own_folder().string();
     const Environment environment{.venv = host->environment,
                                   .host_folder = host_folder.c_str(),

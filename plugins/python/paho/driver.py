@@ -8,7 +8,6 @@ import time
 from collections import deque
 from functools import partial
 
-import paho.mqtt
 from paho.mqtt.client import CallbackAPIVersion, Client as PahoClient, MQTTv5, MQTTv311
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
@@ -24,7 +23,7 @@ from mqcore import (
     Sink,
     Source,
     check_granted,
-    note,
+    tls_context,
 )
 
 MISC_INTERVAL_S = 1.0  # loop_misc() keeps the connection alive; paho's own loops call it as often
@@ -33,7 +32,6 @@ READABLE, WRITABLE = 1, 2
 
 class Client:
     def __init__(self, run: Run, source: Source, sink: Sink) -> None:
-        note("library.version", paho.mqtt.__version__)
         self._run = run
         self._poll = source.poll
         self._done = sink.done
@@ -59,7 +57,7 @@ class Client:
             for index, name in enumerate(run.filters):
                 client.message_callback_add(name, partial(self._on_filtered, index))
         if run.ca_file:
-            client.tls_set(run.ca_file)
+            client.tls_set_context(tls_context(run))
 
     def connect(self) -> None:
         run, client = self._run, self._client

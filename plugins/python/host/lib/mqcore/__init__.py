@@ -1,11 +1,11 @@
 """What a client's driver.py may use: everything else of the host is not for it.
 
-A driver.py holds one class named `Client`. Its shape stands in driver.toml, and with it which of the
+A driver.py holds one class (or function) named `Client`. Its shape stands in driver.toml, and with it which of the
 three loops in loops.py drives it:
 
-    class Client:
-        OPTIONS = {"loop": ("external", "thread")}  # [driver.ID] keys and values; the first is the default
+    OPTIONS = {"loop": ("external", "thread")}  # of [driver.ID], with their values; the first is default
 
+    class Client:
         def __init__(self, run, source, sink): ...  # no network yet
         def connect(self): ...            # connect and subscribe; returns when both are confirmed
         def publish(self, message): ...   # hand over now; sink.done(message.slot) at its completion
@@ -46,6 +46,10 @@ from _mqcore import (
     log,
     note,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ssl import SSLContext
 
 CONNECT_TIMEOUT_S = 10.0  # for connecting and subscribing together; the core gives up later
 
@@ -91,6 +95,14 @@ def check_granted(granted: list[int] | tuple[int, ...], run: Run) -> None:
             raise Failure(
                 UNSUPPORTED, f"the broker granted QoS {code} instead of {run.filter_qos} for '{name}'"
             )
+
+
+def tls_context(run: Run) -> SSLContext:
+    """Verifies the broker's certificate and name against run.ca_file."""
+    import ssl
+
+    note("tls.library", ssl.OPENSSL_VERSION)
+    return ssl.create_default_context(cafile=run.ca_file)
 
 
 def fail(status: int, text: str) -> None:

@@ -84,10 +84,9 @@ class Session:
     def connect(self, fields: dict[str, Any], source: Source, sink: Sink) -> None:
         self.is_leaving = False
         run = Run(fields)
-        factory = self._module.Client
-        run.options = complete_options(getattr(factory, "OPTIONS", {}), run.options)
+        run.options = complete_options(getattr(self._module, "OPTIONS", {}), run.options)
         self._source, self._sink = source, sink
-        self._client = client = factory(run, source, sink)
+        self._client = client = self._module.Client(run, source, sink)
         if self._loop is None:
             client.connect()
         else:
