@@ -25,25 +25,25 @@ struct Claims {
 };
 
 struct Descriptor {
-    std::string id;                     // [a-z0-9-]+
-    std::string library;                // the client library's own name
-    std::string summary;                // one line: what it is
-    std::string abi;                    // "1.0": the ABI that the library was built for
-    std::string package;                // of a language environment, e.g. "paho-mqtt"; may be empty
-    std::filesystem::path folder;       // holds driver.toml
-    std::filesystem::path library_file; // the .so to load: its own `file`, or that of its host
-    std::string host;                   // id of the host that serves it ("python"); empty: none
-    std::filesystem::path host_folder;  // holds host.toml; empty: none
-    bool is_harness_floor = false;      // a null client: measures mqcore itself, not a library
-    Claims claims;
+    std::string id = {};               // [a-z0-9-]+
+    std::string library = {};          // the client library's own name
+    std::string summary = {};          // one line: what it is
+    std::string abi = {};              // "1.0": the ABI that the library was built for
+    std::string package = {};          // of a language environment, e.g. "paho-mqtt"; may be empty
+    std::filesystem::path folder = {}; // holds driver.toml
+    std::filesystem::path library_file = {}; // the .so to load: its own `file`, or that of its host
+    std::string host = {};                  // id of the host that serves it ("python"); empty: none
+    std::filesystem::path host_folder = {}; // holds host.toml; empty: none
+    bool is_harness_floor = false;          // a null client: measures mqcore itself, not a library
+    Claims claims = {};
 };
 
 // A library that serves drivers without one of their own, such as an interpreter: its host.toml.
 struct Host {
-    std::string id;                       // [a-z0-9-]+
-    std::filesystem::path folder;         // holds host.toml
-    std::filesystem::path library_file;   // the .so to load
-    std::vector<std::string> environment; // command of its environment tool, complete; empty: none
+    std::string id = {};                     // [a-z0-9-]+
+    std::filesystem::path folder = {};       // holds host.toml
+    std::filesystem::path library_file = {}; // the .so to load
+    std::vector<std::string> environment = {}; // complete command of its tool; empty: none
 };
 
 std::string_view name_of_shape(std::uint32_t shape); // "sync", "nowait", "awaited"

@@ -29,23 +29,23 @@ constexpr double kRateMax = 10'000'000;
 constexpr std::size_t kRunPrefixBytesMax = 64;
 
 struct Point {
-    std::string id; // [a-z0-9_]+
+    std::string id = {}; // [a-z0-9_]+
     Kind kind = Kind::pub;
     std::uint32_t qos = 0;
     std::uint32_t payload_bytes = 256;
-    std::optional<double> rate; // fixed offer, messages per second
-    bool is_capacity = false;   // as fast as possible; neither: idle
-    std::uint32_t window = 64;  // most unfinished messages of the client
+    std::optional<double> rate = {}; // fixed offer, messages per second
+    bool is_capacity = false;        // as fast as possible; neither: idle
+    std::uint32_t window = 64;       // most unfinished messages of the client
     measure::Protocol protocol = measure::Protocol::v311;
     bool has_tls = false;
     measure::Pacing pacing = measure::Pacing::tick;
     std::uint32_t keepalive_s = 60;
-    std::string topic;             // where the client's messages go, under the run's own prefix
-    std::string question;          // one sentence: what this point answers
-    std::string suite;             // name of the scenario file's suite
-    std::string file;              // as given on the command line, for messages
-    std::uint32_t line = 0;        // of its [[point]]
-    support::SourceRange id_range; // of its id's value, for messages
+    std::string topic = {};    // where the client's messages go, under the run's own prefix
+    std::string question = {}; // one sentence: what this point answers
+    std::string suite = {};    // name of the scenario file's suite
+    std::string file = {};     // as given on the command line, for messages
+    std::uint32_t line = 0;    // of its [[point]]
+    support::SourceRange id_range = {}; // of its id's value, for messages
 };
 
 // Options for drivers from [driver.ID] tables: driver id -> key -> value as text.

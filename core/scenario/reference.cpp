@@ -111,9 +111,7 @@ std::string needs_section() {
 
 } // namespace
 
-std::string scenario_json_schema() {
-    return support::print_json_pretty(support::json_schema_of(scenario_schema()));
-}
+support::JsonObject scenario_json_schema() { return support::json_schema_of(scenario_schema()); }
 
 std::string scenario_reference_markdown() {
     std::string page(kOpening);
