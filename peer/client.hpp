@@ -1,39 +1,30 @@
 #pragma once
 // One MQTT connection from the client's side, without any opinion on what is sent: connects,
 // subscribes, keeps the connection alive, acknowledges what arrives (QoS 1 and 2), and hands packets
-// to its listener. Every step is bounded and non-blocking. A lost connection is one Error that says
-// who ended it and why. One thread.
+// to its listener. A lost connection is one Error that says who ended it and why. One thread.
 
-#include "peer/decode.hpp"
 #include "peer/encode.hpp"
-#include "peer/framing.hpp"
-#include "peer/link.hpp"
-#include "support/clock.hpp"
+#include "peer/packet_stream.hpp"
 
 #include <asio/steady_timer.hpp>
 #include <bitset>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <vector>
 
 namespace mqcore::peer {
 
-using support::Nanoseconds;
-
 class ClientListener {
   public:
     // A message, once: a PUBLISH of QoS 2 repeated before its PUBREL is counted by the client and
-    // not handed on. `now` is the clock after the read that completed the packet.
+    // not handed on.
     virtual void on_publish(const PublishView& publish, Nanoseconds now) = 0;
     // PUBACK, PUBREC and PUBCOMP for what we publish.
     virtual void on_ack(PacketType type, const AckView& ack, Nanoseconds now) = 0;
     virtual void on_pingresp(std::uint64_t /*ordinal*/, Nanoseconds) {} // of the PINGREQ, from 1
-    // All packets of one read have been handed on; the outgoing bytes are flushed next.
+    // See PacketStream::Handler.
     virtual void on_turn_end() {}
-    // A flush has handed bytes to the transport.
     virtual void on_written(Nanoseconds now) = 0;
-    // After a flush that found the transport full: it has taken everything now.
     virtual void on_drained() {}
     virtual void on_lost(support::Error error) = 0;
 
@@ -53,7 +44,7 @@ struct ConnectedFacts {
     support::Json tls;                                      // null on plain TCP
 };
 
-// Everything that crossed the connection up to now, in the order of the stream.
+// What crossed a connection in one direction up to now.
 struct Traffic {
     std::uint64_t packets = 0;
     std::uint64_t bytes = 0;
@@ -61,7 +52,7 @@ struct Traffic {
     std::uint64_t publish_payload_bytes = 0;
 };
 
-class Client {
+class Client final : private PacketStream::Handler {
   public:
     static constexpr Nanoseconds kConnectDeadline = 10 * support::kSecond;
 
@@ -75,23 +66,19 @@ class Client {
     void adopt(Link link);
 
     Protocol protocol() const { return endpoint_.protocol; }
-    // Where the caller encodes what it sends; flush() or the end of the turn sends it.
-    ByteQueue& outgoing() { return outgoing_; }
-    std::size_t unsent_bytes() const { return outgoing_.size(); }
-    // Hands over as much as the transport takes and calls on_written(); the rest goes when it can.
-    void flush();
+    PacketStream& stream() { return stream_; }
+    const PacketStream& stream() const { return stream_; }
     std::uint64_t ping(); // the ordinal of this PINGREQ
-    void disconnect();    // DISCONNECT, as far as the transport takes it at once
+    void disconnect();    // DISCONNECT, as far as the transport takes it at once, and close
 
-    std::uint64_t encoded_bytes() const { return written_bytes_ + outgoing_.size(); }
-    std::uint64_t written_bytes() const { return written_bytes_; }
     // What arrived before the packet that is being handed on.
     const Traffic& received() const { return received_; }
-    std::uint64_t sent_packets_of_connect() const { return connect_packets_; }
-    std::uint64_t sent_bytes_of_connect() const { return connect_bytes_; }
+    // What CONNECT and SUBSCRIBE took; valid once connected.
+    const Traffic& sent_to_connect() const { return sent_to_connect_; }
     std::uint64_t dup_flagged() const { return dup_flagged_; }
-    // Repetitions of a QoS 2 PUBLISH before its PUBREL, and more of them in flight than we allowed.
+    // Repetitions of a QoS 2 PUBLISH before its PUBREL.
     std::uint64_t qos2_repeated() const { return qos2_repeated_; }
+    // Messages that the server sent beyond our Receive Maximum.
     std::uint64_t receive_maximum_exceeded() const { return receive_maximum_exceeded_; }
 
   private:
@@ -104,18 +91,25 @@ class Client {
     void fail(support::Error error);
     void lose(std::string reason);
     void on_deadline();
-    void read_turn();
-    void arm_read();
-    bool handle(const Frame& frame, Nanoseconds now);
-    bool handle_connack(const Frame& frame);
-    bool handle_suback(const Frame& frame);
-    bool handle_publish(const Frame& frame, Nanoseconds now);
-    bool handle_ack(const Frame& frame, Nanoseconds now);
-    bool handle_disconnect(const Frame& frame);
-    bool break_protocol(Fault fault, const Frame& frame);
-    void write_outgoing();
     void keep_alive();
     void arm_keep_alive();
+
+    void on_packet(const Frame& frame, Nanoseconds now) override;
+    void on_turn_end() override;
+    void on_written(Nanoseconds now) override;
+    void on_drained() override;
+    void on_fault(Fault fault) override;
+    void on_end(std::string how) override;
+
+    // Each answers the packet's fault.
+    Fault handle(const Frame& frame, Nanoseconds now);
+    Fault handle_connack(const Frame& frame);
+    Fault handle_suback(const Frame& frame);
+    Fault handle_publish(const Frame& frame, Nanoseconds now);
+    Fault handle_ack(const Frame& frame, Nanoseconds now);
+    Fault handle_pingresp(const Frame& frame, Nanoseconds now);
+    Fault handle_disconnect(const Frame& frame);
+    void break_off(Fault fault, std::string_view packet);
 
     asio::io_context& io_;
     measure::Endpoint endpoint_;
@@ -125,11 +119,9 @@ class Client {
     std::uint8_t subscribe_qos_ = 0;
     Step step_ = Step::idle;
     std::optional<TcpConnect> tcp_;
-    std::optional<Link> link_; // stays in place while its handlers are in flight
+    PacketStream stream_;
     asio::steady_timer deadline_;
     asio::steady_timer keep_alive_timer_;
-    PacketReader reader_;
-    ByteQueue outgoing_;
     ConnectedFacts facts_;
     Nanoseconds connect_started_ = 0;
     Nanoseconds keep_alive_ns_ = 0; // 0: none
@@ -137,10 +129,8 @@ class Client {
     Nanoseconds ping_sent_ = 0; // the oldest unanswered one; 0: none
     std::uint64_t pings_sent_ = 0;
     std::uint64_t pings_answered_ = 0;
-    std::uint64_t written_bytes_ = 0;
-    std::uint64_t connect_packets_ = 0;
-    std::uint64_t connect_bytes_ = 0;
     Traffic received_;
+    Traffic sent_to_connect_;
     std::uint32_t receive_maximum_ = kDefaultReceiveMaximum; // ours
     std::uint32_t unflushed_acks_ = 0;                       // QoS 1 acknowledged in this turn
     std::uint32_t open_qos2_ = 0;                            // PUBLISH seen, PUBREL not yet
@@ -148,7 +138,6 @@ class Client {
     std::uint64_t dup_flagged_ = 0;
     std::uint64_t qos2_repeated_ = 0;
     std::uint64_t receive_maximum_exceeded_ = 0;
-    bool is_write_armed_ = false;
 };
 
 } // namespace mqcore::peer

@@ -57,7 +57,7 @@ void Echo::send_queued() {
         return;
     // At QoS 0 the transport frees the slots, not the server.
     if (!publisher_->has_slot())
-        client_.flush();
+        client_.stream().flush();
     while (!queued_.is_empty() && publisher_->has_slot()) {
         std::uint64_t length;
         std::memcpy(&length, queued_.data(), sizeof length);
@@ -65,13 +65,13 @@ void Echo::send_queued() {
             return;
         queued_.consume(sizeof length + length);
         if (!publisher_->has_slot())
-            client_.flush();
+            client_.stream().flush();
     }
 }
 
 void Echo::on_drained() {
     send_queued();
-    client_.flush();
+    client_.stream().flush();
 }
 
 // --- measured path ends ---

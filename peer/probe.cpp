@@ -69,9 +69,9 @@ std::uint64_t Probe::own_share(Own own) const {
     case Own::nothing:
         return 0;
     case Own::packets_received:
-        return client_.sent_packets_of_connect() + pings_answered_;
+        return client_.sent_to_connect().packets + pings_answered_;
     case Own::bytes_received:
-        return client_.sent_bytes_of_connect() + 2 * pings_answered_;
+        return client_.sent_to_connect().bytes + 2 * pings_answered_;
     case Own::packets_sent:
         return received.packets;
     case Own::bytes_sent:

@@ -27,7 +27,7 @@ std::uint8_t* Publisher::publish(std::string_view topic, std::size_t payload_byt
                                  Nanoseconds now) {
     const std::uint16_t packet_id = qos_ ? take_packet_id() : std::uint16_t{0};
     std::uint8_t* payload = encode_publish(
-        client_.outgoing(), client_.protocol(),
+        client_.stream().outgoing(), client_.protocol(),
         {.topic = topic, .qos = qos_, .packet_id = packet_id, .properties = {}}, payload_bytes);
     if (!payload) [[unlikely]]
         return nullptr;
@@ -35,7 +35,7 @@ std::uint8_t* Publisher::publish(std::string_view topic, std::size_t payload_byt
         std::size_t place = oldest_ + unfinished_;
         if (place >= window_)
             place -= window_;
-        ends_[place] = client_.encoded_bytes();
+        ends_[place] = client_.stream().encoded_bytes();
     } else {
         handshakes_[packet_id] = qos_ == 1 ? Handshake::puback : Handshake::pubrec;
     }
@@ -60,7 +60,7 @@ std::uint16_t Publisher::take_packet_id() {
 void Publisher::on_written(Nanoseconds now) {
     if (qos_ != 0)
         return;
-    const std::uint64_t written = client_.written_bytes();
+    const std::uint64_t written = client_.stream().written_bytes();
     while (unfinished_ && ends_[oldest_] <= written) {
         complete(now);
         oldest_ = oldest_ + 1 == window_ ? 0 : oldest_ + 1;
@@ -78,12 +78,14 @@ void Publisher::on_ack(PacketType type, const AckView& ack, Nanoseconds now) {
         if (is_failure(ack.reason_code))
             return finish(ack.packet_id, ack.reason_code, now);
         handshakes_[ack.packet_id] = Handshake::pubcomp;
-        encode_ack(client_.outgoing(), client_.protocol(), PacketType::pubrel, ack.packet_id);
+        encode_ack(client_.stream().outgoing(), client_.protocol(), PacketType::pubrel,
+                   ack.packet_id);
         return;
     }
     // A repeated PUBREC still wants its PUBREL (3.1.1 section 4.3.3).
     if (type == PacketType::pubrec)
-        encode_ack(client_.outgoing(), client_.protocol(), PacketType::pubrel, ack.packet_id);
+        encode_ack(client_.stream().outgoing(), client_.protocol(), PacketType::pubrel,
+                   ack.packet_id);
     ++unknown_acks_;
 }
 

@@ -43,22 +43,22 @@ void Source::pump() {
         const Nanoseconds now = now_ns();
         if (now >= schedule_.window_end() || publisher_->sent() >= limit_) [[unlikely]] {
             state_ = State::stopped;
-            return client_.flush();
+            return client_.stream().flush();
         }
         if (const Nanoseconds until = offer_->wait_until(now)) {
-            client_.flush();
+            client_.stream().flush();
             ++slept_;
             return sleep_until(std::min(until, schedule_.window_end()));
         }
         if (!can_send()) {
-            client_.flush();
+            client_.stream().flush();
             if (!can_send())
                 return wait_for_slot();
         }
         if (!send_one(now)) [[unlikely]]
             return;
     }
-    client_.flush();
+    client_.stream().flush();
     state_ = State::yielding;
     asio::post(io_, [this] {
         if (state_ == State::yielding)

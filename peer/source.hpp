@@ -42,7 +42,7 @@ class Source final : public ClientParty {
     Json send_report() const override;
 
     bool can_send() const {
-        return publisher_->has_slot() && client_.unsent_bytes() < kMostUnsentBytes;
+        return publisher_->has_slot() && client_.stream().unsent_bytes() < kMostUnsentBytes;
     }
 
     std::optional<Publisher> publisher_;
