@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 
 namespace mqcore::session {
 
@@ -24,24 +25,12 @@ struct BrokerWitness {
     std::array<Sight, 3> publish_sent = {Sight::unread, Sight::unread, Sight::unread};
     Sight messages_received = Sight::unread; // every packet, so that QoS 2 follows by arithmetic
     Sight messages_sent = Sight::unread;
-    Nanoseconds tick_ns = 0; // between two updates of the counters, as seen; 0: not seen
-    std::string reason;      // why nothing could be learnt; empty: it could
+    std::string reason; // why nothing could be learnt; empty: it could
 };
 
-// {"publish_received": {"qos0": "exact", ...}, "publish_sent": {...}, "messages_received", ...,
-//  "tick_ms", "reason"}
+// {"publish_received": {"qos0": "exact", ...}, "publish_sent": {...}, "messages_received",
+//  "messages_sent", "reason"}
 Json to_json(const BrokerWitness& witness);
-
-// Publishes that a broker received, from its count of all packets, where it does not count QoS 2
-// publishes: a completed QoS 2 exchange is PUBLISH and PUBREL from the sender and, for its delivery,
-// PUBREC and PUBCOMP from the receiver. Nothing when the sums do not come out whole, because then
-// some exchange was not complete.
-struct Qos2Arithmetic {
-    std::uint64_t messages_received = 0;
-    std::uint64_t control_packets = 0; // CONNECT, SUBSCRIBE, DISCONNECT, PINGREQ in between
-    std::uint64_t deliveries = 0;      // completed to the subscriber, by its own count
-};
-std::optional<std::uint64_t> qos2_publishes_received(const Qos2Arithmetic& counts);
 
 // One reading of the counters, as the probe tells it.
 struct Reading {
@@ -50,19 +39,29 @@ struct Reading {
     Json counters; // {"publish/messages/received": n, ...}, the probe's own deliveries taken out
 };
 
+struct ProbeOptions {
+    std::filesystem::path peer_program;
+    Listener listener;
+    std::string client_id;
+    std::vector<int> cpus;
+    std::filesystem::path log_file;
+};
+
 // The probe: a peer in role probe that stays connected for the whole session.
 class Probe {
   public:
-    static support::Result<std::unique_ptr<Probe>>
-    start(Supervisor& supervisor, const std::filesystem::path& peer_program,
-          const Listener& listener, const std::string& client_id, const std::vector<int>& cpus,
-          const std::filesystem::path& log_file);
+    static support::Result<std::unique_ptr<Probe>> start(Supervisor& supervisor,
+                                                         const ProbeOptions& options);
 
-    // Asks for a reading of a tick newer than the instant; take() waits for it.
+    // Asks for a reading of a tick newer than the instant; it comes by itself, within the timeout.
+    // An earlier request must have been answered.
     void request(Nanoseconds newer_than_ns, Nanoseconds timeout_ns);
+    bool is_awaited() const { return deadline_ns_ != 0; }
     std::optional<Reading> take_if_there();
-    support::Result<Reading> take();
-    std::uint16_t local_port() const { return local_port_; }
+    // Waits for the answer to the request that is under way.
+    std::variant<Reading, Failure> take();
+
+    std::uint16_t local_port() const { return local_port_; } // of its connection
     bool is_running() const { return child_->is_running(); }
 
   private:
@@ -72,7 +71,7 @@ class Probe {
     Supervisor& supervisor_;
     std::unique_ptr<Child> child_;
     std::uint16_t local_port_;
-    Nanoseconds deadline_ns_ = 0; // of the request that is under way; 0: none
+    Nanoseconds deadline_ns_ = 0; // for the answer; 0: nothing was asked
 };
 
 struct LearnOptions {
@@ -86,10 +85,17 @@ struct LearnOptions {
 
 struct Learnt {
     BrokerWitness witness;
-    std::optional<Reading> last; // the counters after the handful: the first run's "before"
+    std::optional<Reading> last; // the counters after the handful
 };
 
-// Takes one tick of a fresh broker and two of one that was already running.
-Learnt learn_witness(Supervisor& supervisor, Probe& probe, const LearnOptions& options);
+// Takes one tick of a fresh broker and two of one that was already running. Whatever goes wrong with
+// the handful becomes the witness's `reason`; only an interrupt or a dead broker is an Error.
+support::Result<Learnt> learn_witness(Supervisor& supervisor, Probe& probe,
+                                      const LearnOptions& options);
+
+// From the counters' changes over a handful of kHandful messages by QoS; pure, for tests.
+// control_packets: CONNECT, SUBSCRIBE of the parties that exchanged it.
+constexpr std::array<std::uint64_t, 3> kHandful = {10, 20, 40};
+BrokerWitness witness_of(const Json& before, const Json& after, std::uint64_t control_packets);
 
 } // namespace mqcore::session
