@@ -514,12 +514,11 @@ Finding find_client_kept_up(const RunView& run, const Context&) {
 // Nobody else was the limit.
 
 Finding find_broker_headroom(const RunView& run, const Context&) {
-    const Count used = run.broker_use.cpu_ns();
-    if (!used || !run.window_ns)
+    const Number share = run.broker_use.cores(run.window_ns);
+    if (!share)
         return unavailable(run.broker_use.why_unavailable("cpu_ns"));
-    const double share = static_cast<double>(*used) / static_cast<double>(run.window_ns);
-    const std::string detail = fmt::format("the broker used {} of a core", percent(share));
-    return share < kBrokerBusyShare ? pass(detail) : blame(Party::broker, detail);
+    const std::string detail = fmt::format("the broker used {} of a core", percent(*share));
+    return *share < kBrokerBusyShare ? pass(detail) : blame(Party::broker, detail);
 }
 
 Finding find_host_quiet(const RunView& run, const Context&) {

@@ -16,11 +16,9 @@ using namespace scopes;
 using Raised = std::optional<std::string>; // the detail, or nothing when the flag stays down
 
 Raised raise_broker_bound(const RunView& run, const Context& context) {
-    if (const Count used = run.broker_use.cpu_ns(); used && run.window_ns) {
-        const double share = static_cast<double>(*used) / static_cast<double>(run.window_ns);
-        if (share >= kBrokerBusyShare)
-            return fmt::format("the broker used {} of a core", percent(share));
-    }
+    if (const Number share = run.broker_use.cores(run.window_ns);
+        share && *share >= kBrokerBusyShare)
+        return fmt::format("the broker used {} of a core", percent(*share));
     const Count confirmed = run.confirmed_in_window();
     if (!confirmed || !run.window_ns || run.payload_bytes.empty())
         return std::nullopt;

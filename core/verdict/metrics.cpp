@@ -31,11 +31,9 @@ MetricValue per_message(const RunView& run, Count amount, std::string_view name,
     return known(static_cast<double>(*amount) * factor / static_cast<double>(*messages));
 }
 
-MetricValue share_of_window(const RunView& run, const ResourceView& party) {
-    const Count used = party.cpu_ns();
-    if (!used || !run.window_ns)
-        return unknown(party.why_unavailable("cpu_ns"));
-    return known(100 * static_cast<double>(*used) / static_cast<double>(run.window_ns));
+MetricValue share_of_core(const RunView& run, const ResourceView& party) {
+    const Number cores = party.cores(run.window_ns);
+    return cores ? known(100 * *cores) : unknown(party.why_unavailable("cpu_ns"));
 }
 
 MetricValue compute_rate(const RunView& run) {
@@ -54,9 +52,9 @@ MetricValue compute_user(const RunView& run) {
 MetricValue compute_sys(const RunView& run) {
     return per_message(run, run.client_use.cpu_sys_ns, "cpu_sys_ns", 1e-3);
 }
-MetricValue compute_cpu_share(const RunView& run) { return share_of_window(run, run.client_use); }
+MetricValue compute_cpu_share(const RunView& run) { return share_of_core(run, run.client_use); }
 MetricValue compute_broker_share(const RunView& run) {
-    return share_of_window(run, run.broker_use);
+    return share_of_core(run, run.broker_use);
 }
 MetricValue compute_rss(const RunView& run) {
     return scaled(run.client_use.rss_peak_kib, 1, run.client_use.why_unavailable("rss_peak_kib"));

@@ -43,6 +43,8 @@ ReceiveView receive_view(Node node) {
             .first_duplicates = ledger.counts("first_duplicates"),
             .dup_flagged = node.count("dup_flagged"),
             .retained = node.count("retained"),
+            .before_drive = node.count("before_drive"),
+            .qos2_repeated = node.count("qos2_repeated"),
             .raw = node};
 }
 
@@ -60,7 +62,8 @@ PartyView party_view(Node node) {
 }
 
 ResourceView resource_view(Node node) {
-    return {.cpu_total_ns = node.count("cpu_ns"),
+    return {.span_ns = node.count("span_ns"),
+            .cpu_total_ns = node.count("cpu_ns"),
             .cpu_user_ns = node.count("cpu_user_ns"),
             .cpu_sys_ns = node.count("cpu_sys_ns"),
             .rss_peak_kib = node.count("rss_peak_kib"),
@@ -171,13 +174,23 @@ std::string_view name_of(Load load) {
 }
 
 Count ReceiveView::deliveries() const {
-    return total ? Count(*total + stray.value_or(0)) : std::nullopt;
+    if (!total)
+        return std::nullopt;
+    return *total + stray.value_or(0) + before_drive.value_or(0) + qos2_repeated.value_or(0);
 }
 
 Count ResourceView::cpu_ns() const {
     if (cpu_total_ns)
         return cpu_total_ns;
     return cpu_user_ns && cpu_sys_ns ? Count(*cpu_user_ns + *cpu_sys_ns) : std::nullopt;
+}
+
+Number ResourceView::cores(std::uint64_t window_ns) const {
+    const Count used = cpu_ns();
+    const std::uint64_t span = span_ns.value_or(0) ? *span_ns : window_ns;
+    if (!used || span == 0)
+        return std::nullopt;
+    return static_cast<double>(*used) / static_cast<double>(span);
 }
 
 std::string ResourceView::why_unavailable(std::string_view name) const {

@@ -57,9 +57,11 @@ struct ReceiveView {
     Count distinct, duplicates, reordered, beyond, frontier, lost_below_frontier;
     std::vector<std::uint64_t> first_lost, first_duplicates;
     Count dup_flagged, retained;
+    // Of the peer alone: before the drive began, and QoS 2 publishes that came again before PUBREL.
+    Count before_drive, qos2_repeated;
     Node raw;
 
-    // Every PUBLISH that came in, strays included: what the broker must have sent.
+    // Every PUBLISH that came in, strays and repetitions included: what the broker must have sent.
     Count deliveries() const;
     // Messages that arrived at least once: by sequence number where the payload carries one.
     Count arrived() const { return distinct ? distinct : total; }
@@ -74,11 +76,13 @@ struct PartyView {
 };
 
 struct ResourceView {
+    Count span_ns; // between the two readings; close to the window
     Count cpu_total_ns, cpu_user_ns, cpu_sys_ns, rss_peak_kib, threads, voluntary_switches,
         involuntary_switches;
     Node raw;
 
     Count cpu_ns() const;                                     // user and kernel, all threads
+    Number cores(std::uint64_t window_ns) const; // share of one core, between the readings
     std::string why_unavailable(std::string_view name) const; // never empty
 };
 
