@@ -2,6 +2,8 @@
 
 #include "support/text.hpp"
 
+// No file of ours nests deeper than three; what nests deeper is refused before it costs stack.
+#define TOML_MAX_NESTED_VALUES 32
 #include <toml++/toml.h>
 
 #include <algorithm>
@@ -14,6 +16,7 @@ namespace {
 SourceRange range_of(const toml::source_region& region);
 TomlValue convert(const toml::node& node);
 bool check_encoding(const SourceFile& source, DiagnosticList& diagnostics);
+bool check_key_depth(const SourceFile& source, DiagnosticList& diagnostics);
 void report_syntax(const toml::parse_error& error, DiagnosticList& diagnostics);
 
 } // namespace
@@ -44,7 +47,7 @@ std::string_view name_of(TomlValue::Type type) {
 }
 
 std::optional<TomlValue> parse_toml(const SourceFile& source, DiagnosticList& diagnostics) {
-    if (!check_encoding(source, diagnostics))
+    if (!check_encoding(source, diagnostics) || !check_key_depth(source, diagnostics))
         return std::nullopt;
     const toml::parse_result parsed =
         toml::parse(std::string_view(source.content), std::string_view(source.name));
@@ -141,25 +144,101 @@ bool check_encoding(const SourceFile& source, DiagnosticList& diagnostics) {
     return true;
 }
 
+// The end of the string that starts with the quote at `at`: behind its closing quotes, or at the end
+// of the text.
+std::size_t end_of_string(std::string_view content, std::size_t at) {
+    const char quote = content[at];
+    const std::string_view closing = content.substr(at).starts_with(std::string(3, quote))
+                                         ? content.substr(at, 3)
+                                         : content.substr(at, 1);
+    for (at += closing.size(); at < content.size(); ++at) {
+        if (quote == '"' && content[at] == '\\')
+            ++at;
+        else if (content.substr(at).starts_with(closing))
+            return at + closing.size();
+        else if (closing.size() == 1 && content[at] == '\n')
+            return at;
+    }
+    return content.size();
+}
+
+// The library recurses into every part of a dotted key, and a file may have a million.
+bool check_key_depth(const SourceFile& source, DiagnosticList& diagnostics) {
+    constexpr std::size_t kDotsMax = 7;
+    const std::string_view content = source.content;
+    std::size_t dots = 0;
+    for (std::size_t at = 0; at < content.size();) {
+        const char c = content[at];
+        if (c == '"' || c == '\'') {
+            at = end_of_string(content, at);
+            continue;
+        }
+        if (c == '#')
+            at = std::min(content.find('\n', at), content.size() - 1);
+        if (c == '.' && ++dots > kDotsMax) {
+            diagnostics.error(range_of_byte(content, at),
+                              fmt::format("a key with more than {} parts", kDotsMax + 1));
+            return false;
+        }
+        if (std::string_view("=,{}[]#\n").find(c) != std::string_view::npos)
+            dots = 0;
+        ++at;
+    }
+    return true;
+}
+
 // The hint for a slip that TOML's grammar alone does not explain to a newcomer.
 std::string hint_for(std::string_view line) {
     static const std::regex kQuantity(
         R"(^\s*([A-Za-z0-9_-]+)\s*=\s*([0-9][0-9.,]*\s?[A-Za-z/µ][A-Za-z/]*)\s*(#.*)?$)");
+    static const std::regex kVersion(
+        R"(^\s*([A-Za-z0-9_-]+)\s*=\s*([0-9]+(\.[0-9]+){2,})\s*(#.*)?$)");
     static const std::regex kWord(
         R"(^\s*([A-Za-z0-9_-]+)\s*=\s*([A-Za-z][A-Za-z0-9_.-]*)\s*(#.*)?$)");
     constexpr std::size_t kLongest = 200; // std::regex recurses with the length of the text
     if (line.size() > kLongest)
         return {};
+    const std::pair<std::string_view, const std::regex&> slips[] = {
+        {"value with a unit", kQuantity}, {"version", kVersion}, {"word", kWord}};
     std::match_results<std::string_view::const_iterator> match;
-    if (std::regex_match(line.begin(), line.end(), match, kQuantity))
-        return fmt::format("a value with a unit stands in quotes: {} = \"{}\"", match[1].str(),
-                           match[2].str());
-    if (std::regex_match(line.begin(), line.end(), match, kWord))
-        return fmt::format("a word stands in quotes: {} = \"{}\"", match[1].str(), match[2].str());
+    for (const auto& [what, pattern] : slips)
+        if (std::regex_match(line.begin(), line.end(), match, pattern))
+            return fmt::format("a {} stands in quotes: {} = \"{}\"", what, match[1].str(),
+                               match[2].str());
     return {};
 }
 
+// The key or the table header of a line: from its first visible character to its '=' or its end.
+SourceRange range_of_start(std::string_view line, std::uint32_t number) {
+    const std::size_t first = std::min(line.find_first_not_of(" \t"), line.size());
+    std::string_view start = line.substr(first, line.find_first_of("=#", first) - first);
+    while (start.ends_with(' ') || start.ends_with('\t'))
+        start.remove_suffix(1);
+    return {.line = number,
+            .column = static_cast<std::uint32_t>(first + 1),
+            .length = static_cast<std::uint32_t>(std::max<std::size_t>(1, start.size()))};
+}
+
+// The library points at the value of a key that stands twice; people look for the key.
+bool report_redefinition(const toml::parse_error& error, DiagnosticList& diagnostics) {
+    const std::string_view description = error.description();
+    if (description.find("cannot redefine existing") == std::string_view::npos)
+        return false;
+    const std::size_t open = description.find('\'');
+    const std::size_t close = description.find('\'', open + 1);
+    if (close == std::string_view::npos)
+        return false;
+    const std::uint32_t line = error.source().begin.line;
+    diagnostics.error(range_of_start(line_of(diagnostics.source().content, line), line),
+                      fmt::format("{} stands twice", description.substr(open, close + 1 - open)),
+                      "a key stands once in a table, and a table once in a file; only [[name]] may "
+                      "repeat");
+    return true;
+}
+
 void report_syntax(const toml::parse_error& error, DiagnosticList& diagnostics) {
+    if (report_redefinition(error, diagnostics))
+        return;
     constexpr std::string_view kPreamble = "Error while parsing ";
     std::string_view description = error.description();
     std::string message = "not valid TOML: ";

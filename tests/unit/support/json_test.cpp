@@ -1,0 +1,72 @@
+#include "support/catch.hpp"
+#include "support/json.hpp"
+
+using namespace mqcore::support;
+
+TEST_CASE("one document is parsed, with space around it") {
+    const auto json = parse_json(" {\"a\": [1, 2.5, \"x\", null, true]} \n", "test");
+    REQUIRE(json);
+    CHECK(print_json(*json) == R"({"a":[1,2.5E0,"x",null,true]})");
+}
+
+TEST_CASE("what is no document is refused with line and column") {
+    struct Case {
+        std::string_view text, place;
+    };
+    const Case cases[] = {{"", "t:1:1:"},
+                          {"{\n  \"a\": ]\n}", "t:2:8:"},
+                          {"{} {}", "t:1:4:"},
+                          {"{\"a\":1", "t:1:7:"},
+                          {"\xFF\xFE", "t:1:1:"}};
+    for (const Case& wrong : cases) {
+        const auto json = parse_json(wrong.text, "t");
+        REQUIRE_FALSE(json);
+        CHECK(json.error().message.substr(0, wrong.place.size()) == wrong.place);
+    }
+}
+
+TEST_CASE("a deeply nested document is refused instead of exhausting the stack") {
+    CHECK_FALSE(parse_json(std::string(100'000, '['), "t"));
+}
+
+TEST_CASE("the pretty form keeps flat arrays and pairs on one line") {
+    const auto json = parse_json(
+        R"({"id":"a","histogram":[[1,2],[3,4]],"runs":[{"n":1}],"none":{},"no":[]})", "t");
+    CHECK(print_json_pretty(*json) == "{\n"
+                                      "  \"id\": \"a\",\n"
+                                      "  \"histogram\": [[1,2],[3,4]],\n"
+                                      "  \"runs\": [\n"
+                                      "    {\n"
+                                      "      \"n\": 1\n"
+                                      "    }\n"
+                                      "  ],\n"
+                                      "  \"none\": {},\n"
+                                      "  \"no\": []\n"
+                                      "}\n");
+}
+
+TEST_CASE("the pretty form reads back as the same document") {
+    const auto json = parse_json(
+        R"({"text":"a\"b\\\u0001\u20ac","n":-1,"big":18446744073709551615,"x":1e-300})", "t");
+    REQUIRE(json);
+    CHECK(*parse_json(print_json_pretty(*json), "t") == *json);
+}
+
+TEST_CASE("reading with defaults takes a default for what is missing or of another type") {
+    const auto parsed =
+        parse_json(R"({"t":"x","i":-5,"u":18446744073709551615,"n":1.5,"b":true})", "t");
+    const Json& json = *parsed;
+    CHECK(text_or(json, "t", "d") == "x");
+    CHECK(text_or(json, "i", "d") == "d");
+    CHECK(integer_or(json, "i", 7) == -5);
+    CHECK(integer_or(json, "u", 7) == 7); // does not fit
+    CHECK(integer_or(json, "n", 7) == 7); // is not whole
+    CHECK(unsigned_or(json, "u", 7) == UINT64_MAX);
+    CHECK(unsigned_or(json, "i", 7) == 7); // negative
+    CHECK(number_or(json, "n", 7) == 1.5);
+    CHECK(number_or(json, "i", 7) == -5);
+    CHECK(boolean_or(json, "b", false));
+    CHECK(boolean_or(json, "t", true));
+    CHECK(find(json, "missing") == nullptr);
+    CHECK(find(Json(5), "t") == nullptr);
+}
