@@ -79,7 +79,7 @@ std::uint8_t reason_code_for(Fault fault); // for a DISCONNECT of MQTT 5 (5 sect
 
 // 5 section 2.4; codes below 0x80 are successes.
 constexpr std::uint8_t kSuccess = 0x00;
-constexpr std::uint8_t kNoMatchingSubscribers = 0x10;
+constexpr std::uint8_t kNoSubscriptionExisted = 0x11;
 constexpr std::uint8_t kUnspecifiedError = 0x80;
 constexpr std::uint8_t kMalformedPacket = 0x81;
 constexpr std::uint8_t kProtocolError = 0x82;

@@ -14,20 +14,29 @@ constexpr int kReadsPerTurn = 4;
 
 void PacketStream::start_reading() {
     is_reading_ = true;
+    has_held_packets_ = reader_.pending_bytes() > 0;
     arm_read();
 }
 
 void PacketStream::arm_read() {
-    // Records that OpenSSL has decrypted already do not make the socket readable.
-    if (link_->has_buffered_input())
-        asio::post(io_, [this] { read_turn(); });
+    if (std::exchange(is_read_armed_, true))
+        return;
+    const auto turn = [this] {
+        is_read_armed_ = false;
+        read_turn();
+    };
+    // Neither packets of ours nor records that OpenSSL has decrypted make the socket readable.
+    if (has_held_packets_ || link_->has_buffered_input())
+        asio::post(io_, turn);
     else
-        link_->when_readable([this] { read_turn(); });
+        link_->when_readable(turn);
 }
 
 // --- measured path begins ---
 
 void PacketStream::read_turn() {
+    if (std::exchange(has_held_packets_, false) && !hand_on_packets(now_ns()))
+        return;
     for (int reads = 0; reads < kReadsPerTurn && is_open_ && is_reading_; ++reads) {
         const std::span<std::uint8_t> space = reader_.space();
         const IoResult result = link_->read_some(space);
@@ -40,12 +49,8 @@ void PacketStream::read_turn() {
         reader_.filled(result.bytes);
         // One clock read for all that this read has completed: the messages are in our memory now,
         // and how long we take to look at them is not part of their latency.
-        const Nanoseconds now = now_ns();
-        Frame frame;
-        while (is_open_ && is_reading_ && reader_.next(frame))
-            handler_.on_packet(frame, now);
-        if (reader_.fault() != Fault::none && is_open_)
-            return handler_.on_fault(reader_.fault());
+        if (!hand_on_packets(now_ns()))
+            return;
         if (result.bytes < space.size() && !link_->has_buffered_input())
             break;
     }
@@ -55,6 +60,16 @@ void PacketStream::read_turn() {
     flush();
     if (is_open_ && is_reading_)
         arm_read();
+}
+
+// False: the stream is no longer open.
+bool PacketStream::hand_on_packets(Nanoseconds now) {
+    Frame frame;
+    while (is_open_ && is_reading_ && reader_.next(frame))
+        handler_.on_packet(frame, now);
+    if (is_open_ && reader_.fault() != Fault::none)
+        handler_.on_fault(reader_.fault());
+    return is_open_;
 }
 
 void PacketStream::flush() {

@@ -46,7 +46,8 @@ class PacketStream {
         return *link_;
     }
     void start_reading();
-    // Leaves what arrives in the kernel from now on, as a stalled application would.
+    // Leaves what arrives in the kernel from now on, as a stalled application would. Packets that
+    // were read already wait for start_reading().
     void stop_reading() { is_reading_ = false; }
     bool is_open() const { return is_open_; }
     Link& link() { return *link_; }
@@ -64,6 +65,7 @@ class PacketStream {
 
   private:
     void read_turn();
+    bool hand_on_packets(Nanoseconds now);
     void arm_read();
     void write_outgoing();
     void end(std::string how);
@@ -76,6 +78,8 @@ class PacketStream {
     std::uint64_t written_bytes_ = 0;
     bool is_open_ = false;
     bool is_reading_ = false;
+    bool is_read_armed_ = false;
+    bool has_held_packets_ = false; // stop_reading() may have left some in the reader
     bool is_write_armed_ = false;
 };
 

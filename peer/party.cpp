@@ -2,6 +2,7 @@
 
 #include "peer/echo.hpp"
 #include "peer/probe.hpp"
+#include "peer/server.hpp"
 #include "peer/sink.hpp"
 #include "peer/source.hpp"
 
@@ -52,6 +53,9 @@ support::Result<std::unique_ptr<Party>> make_party(asio::io_context& io, PeerSpe
         break;
     case PeerRole::probe:
         party = std::make_unique<Probe>(io, std::move(spec), std::move(out));
+        break;
+    case PeerRole::server:
+        party = std::make_unique<Server>(io, std::move(spec), std::move(out));
         break;
     }
     return party;

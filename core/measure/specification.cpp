@@ -1,5 +1,8 @@
 #include "measure/specification.hpp"
 
+#include <algorithm>
+#include <span>
+
 namespace mqcore::measure {
 namespace {
 
@@ -113,6 +116,56 @@ std::optional<ReceiveSpec> receive_from(const Json& json) {
                        .rate = rate_from(*receive)};
 }
 
+constexpr std::string_view kConnackAnswers[] = {"accept", "refuse", "never"};
+constexpr std::string_view kSubackAnswers[] = {"grant", "refuse", "lower"};
+constexpr std::string_view kPubackAnswers[] = {"normal", "withhold"};
+
+// The enumerator at the place of its name; false: no such name.
+template <class Answer>
+bool answer_from(const Json& json, std::string_view key, std::span<const std::string_view> names,
+                 Answer& answer) {
+    const std::string word = support::text_or(json, key, names.front());
+    const auto name = std::ranges::find(names, word);
+    answer = static_cast<Answer>(name - names.begin());
+    return name != names.end();
+}
+
+std::optional<std::uint64_t> count_from(const Json& json, std::string_view key) {
+    const Json* count = support::find(json, key);
+    return count && count->is_number() ? std::optional(support::unsigned_or(json, key, 0))
+                                       : std::nullopt;
+}
+
+Json to_json(const ServerBehaviour& behaviour) {
+    return JsonObject{{"connack", name_of(behaviour.connack)},
+                      {"connack_code", behaviour.connack_code},
+                      {"connack_delay_ms", behaviour.connack_delay_ms},
+                      {"suback", name_of(behaviour.suback)},
+                      {"suback_delay_ms", behaviour.suback_delay_ms},
+                      {"puback", name_of(behaviour.puback)},
+                      {"stop_reading_after", optional_number(behaviour.stop_reading_after)},
+                      {"drop_connection_after", optional_number(behaviour.drop_connection_after)},
+                      {"receive_maximum", behaviour.receive_maximum}};
+}
+
+// A word it does not know is an Error: a test must not run with another behaviour than it asks for.
+support::Result<ServerBehaviour> behaviour_from(const Json& json) {
+    const ServerBehaviour normal;
+    ServerBehaviour behaviour{
+        .connack_code = small_or(json, "connack_code", normal.connack_code),
+        .connack_delay_ms = small_or(json, "connack_delay_ms", 0),
+        .suback_delay_ms = small_or(json, "suback_delay_ms", 0),
+        .stop_reading_after = count_from(json, "stop_reading_after"),
+        .drop_connection_after = count_from(json, "drop_connection_after"),
+        .receive_maximum = small_or(json, "receive_maximum", 0)};
+    if (!answer_from(json, "connack", kConnackAnswers, behaviour.connack) ||
+        !answer_from(json, "suback", kSubackAnswers, behaviour.suback) ||
+        !answer_from(json, "puback", kPubackAnswers, behaviour.puback))
+        return support::Error{support::ErrorCode::internal,
+                              "server behaviour with an unknown 'connack', 'suback' or 'puback'", {}};
+    return behaviour;
+}
+
 Json optional_json(const auto& value) { return value ? to_json(*value) : Json(nullptr); }
 
 } // namespace
@@ -130,7 +183,8 @@ std::optional<Protocol> protocol_of(std::string_view name) {
 constexpr std::pair<PeerRole, std::string_view> kPeerRoles[] = {{PeerRole::sink, "sink"},
                                                                 {PeerRole::source, "source"},
                                                                 {PeerRole::echo, "echo"},
-                                                                {PeerRole::probe, "probe"}};
+                                                                {PeerRole::probe, "probe"},
+                                                                {PeerRole::server, "server"}};
 
 std::string_view name_of(PeerRole role) {
     for (const auto& [value, name] : kPeerRoles)
@@ -144,6 +198,16 @@ std::optional<PeerRole> peer_role_of(std::string_view wanted) {
         if (name == wanted)
             return value;
     return std::nullopt;
+}
+
+std::string_view name_of(ConnackAnswer answer) {
+    return kConnackAnswers[static_cast<std::size_t>(answer)];
+}
+std::string_view name_of(SubackAnswer answer) {
+    return kSubackAnswers[static_cast<std::size_t>(answer)];
+}
+std::string_view name_of(PubackAnswer answer) {
+    return kPubackAnswers[static_cast<std::size_t>(answer)];
 }
 
 Json to_json(const WorkerSpec& spec) {
@@ -182,19 +246,28 @@ Json to_json(const PeerSpec& spec) {
     return JsonObject{{"role", name_of(spec.role)},
                       {"endpoint", to_json(spec.endpoint)},
                       {"send", optional_json(spec.send)},
-                      {"receive", optional_json(spec.receive)}};
+                      {"receive", optional_json(spec.receive)},
+                      {"behaviour", optional_json(spec.behaviour)}};
 }
 
 support::Result<PeerSpec> peer_spec_from_json(const Json& json) {
     const Json* endpoint = support::find(json, "endpoint");
     const auto role = peer_role_of(support::text_or(json, "role", ""));
-    if (!endpoint || !role)
+    if (!role || (!endpoint && *role != PeerRole::server))
         return support::Error{support::ErrorCode::internal,
                               "peer specification without 'endpoint' or with an unknown 'role'", {}};
-    return PeerSpec{.role = *role,
-                    .endpoint = endpoint_from(*endpoint),
-                    .send = send_from(json),
-                    .receive = receive_from(json)};
+    PeerSpec spec{.role = *role,
+                  .endpoint = endpoint ? endpoint_from(*endpoint) : Endpoint{},
+                  .send = send_from(json),
+                  .receive = receive_from(json),
+                  .behaviour = {}};
+    if (const Json* behaviour = support::find(json, "behaviour"); behaviour && behaviour->is_object()) {
+        auto read = behaviour_from(*behaviour);
+        if (!read)
+            return read.error();
+        spec.behaviour = *read;
+    }
+    return spec;
 }
 
 } // namespace mqcore::measure

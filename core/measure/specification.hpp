@@ -62,17 +62,41 @@ struct WorkerSpec {
 };
 
 // The peer's task. sink: receive. source: send. echo: republish each request as it came.
-// probe: subscribe to the broker's $SYS counters and report readings on demand.
-enum class PeerRole { sink, source, echo, probe };
+// probe: subscribe to the broker's $SYS counters and report readings on demand. server: listen on
+// loopback and play the broker's part, for tests and check-driver.
+enum class PeerRole { sink, source, echo, probe, server };
 
 std::string_view name_of(PeerRole role);
 std::optional<PeerRole> peer_role_of(std::string_view name);
 
+// What a server answers. accept, grant and normal are what a broker does.
+enum class ConnackAnswer { accept, refuse, never };
+enum class SubackAnswer { grant, refuse, lower }; // refuse: 0x80; lower: one QoS below what was asked
+enum class PubackAnswer { normal, withhold };     // withhold: neither PUBACK nor PUBREC nor PUBCOMP
+
+std::string_view name_of(ConnackAnswer answer);
+std::string_view name_of(SubackAnswer answer);
+std::string_view name_of(PubackAnswer answer);
+
+// How a server departs from a broker's behaviour, on every connection alike.
+struct ServerBehaviour {
+    ConnackAnswer connack = ConnackAnswer::accept;
+    std::uint32_t connack_code = 5; // of a refusal: return code (3.1.1) or reason code (5)
+    std::uint32_t connack_delay_ms = 0;
+    SubackAnswer suback = SubackAnswer::grant;
+    std::uint32_t suback_delay_ms = 0;
+    PubackAnswer puback = PubackAnswer::normal;
+    std::optional<std::uint64_t> stop_reading_after = std::nullopt; // PUBLISH packets; 0: CONNECT is the last read
+    std::optional<std::uint64_t> drop_connection_after = std::nullopt; // PUBLISH packets; 0: right after CONNACK
+    std::uint32_t receive_maximum = 0;                  // MQTT 5; 0: property not sent
+};
+
 struct PeerSpec {
     PeerRole role = PeerRole::sink;
-    Endpoint endpoint;
-    std::optional<SendSpec> send;       // source; echo: topics[0] is where replies go
-    std::optional<ReceiveSpec> receive; // sink, echo
+    Endpoint endpoint;                        // server: not needed
+    std::optional<SendSpec> send;             // source; echo: topics[0] is where replies go
+    std::optional<ReceiveSpec> receive;       // sink, echo
+    std::optional<ServerBehaviour> behaviour = std::nullopt; // server
 };
 
 support::Json to_json(const WorkerSpec& spec);

@@ -32,6 +32,31 @@ TEST_CASE("capacity and no limit stay what they are across the control channel")
     REQUIRE(back->role == PeerRole::source);
 }
 
+TEST_CASE("a server's behaviour survives the control channel, and needs no endpoint") {
+    const PeerSpec spec{.role = PeerRole::server, .endpoint = {}, .send = {}, .receive = {},
+                        .behaviour = ServerBehaviour{.connack = ConnackAnswer::refuse,
+                                                     .connack_code = 0x87,
+                                                     .connack_delay_ms = 5,
+                                                     .suback = SubackAnswer::lower,
+                                                     .suback_delay_ms = 500,
+                                                     .puback = PubackAnswer::withhold,
+                                                     .stop_reading_after = 0,
+                                                     .drop_connection_after = 7,
+                                                     .receive_maximum = 10}};
+    const auto back = peer_spec_from_json(to_json(spec));
+    REQUIRE(back);
+    REQUIRE(to_json(*back) == to_json(spec));
+    REQUIRE(back->behaviour->stop_reading_after == 0u);
+    const auto bare = peer_spec_from_json(*mqcore::support::parse_json(R"({"role":"server"})", "t"));
+    REQUIRE(bare);
+    REQUIRE_FALSE(bare->behaviour);
+}
+
+TEST_CASE("a behaviour in a word that no server knows is refused") {
+    REQUIRE_FALSE(peer_spec_from_json(*mqcore::support::parse_json(
+        R"({"role":"server","behaviour":{"connack":"perhaps"}})", "t")));
+}
+
 TEST_CASE("a specification without its endpoint or with an unknown role is refused") {
     REQUIRE_FALSE(worker_spec_from_json(mqcore::support::JsonObject{}));
     REQUIRE_FALSE(peer_spec_from_json(*mqcore::support::parse_json(R"({"role":"spy","endpoint":{}})", "t")));
