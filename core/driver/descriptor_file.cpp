@@ -35,8 +35,8 @@ std::string readable_id(const Parsed& parsed, std::string_view table,
                         const std::filesystem::path& folder);
 Descriptor descriptor_from(const CheckedTable& driver, const CheckedTable& claims,
                            const std::filesystem::path& folder, DiagnosticList& diagnostics);
-std::vector<Diagnostic> forgive_what_is_newer(std::vector<Diagnostic> found,
-                                              const CheckedTable& driver);
+bool is_of_newer_minor(const TomlValue& root);
+void leave_out_what_is_newer(TomlValue& root, DiagnosticList& diagnostics);
 
 std::string text_of(const CheckedTable& table, std::string_view key) {
     const CheckedValue* value = table.find(key);
@@ -63,11 +63,13 @@ ReadDescriptor read_descriptor(const std::filesystem::path& folder) {
         return read;
     }
     DiagnosticList diagnostics(parsed.source);
+    if (is_of_newer_minor(*parsed.root))
+        leave_out_what_is_newer(*parsed.root, diagnostics);
     support::check_top_level(*parsed.root, descriptor_schema(), diagnostics);
     const CheckedTable driver = check(parsed, descriptor_schema(), "driver", diagnostics);
     const CheckedTable claims = check(parsed, descriptor_schema(), "claims", diagnostics);
     Descriptor descriptor = descriptor_from(driver, claims, folder, diagnostics);
-    read.diagnostics = forgive_what_is_newer(diagnostics.in_file_order(), driver);
+    read.diagnostics = diagnostics.in_file_order();
     if (!support::has_error(read.diagnostics))
         read.descriptor = std::move(descriptor);
     return read;
@@ -228,16 +230,46 @@ Descriptor descriptor_from(const CheckedTable& driver, const CheckedTable& claim
     return descriptor;
 }
 
-// A newer minor version only adds, so what is unknown in its file can be left out.
-std::vector<Diagnostic> forgive_what_is_newer(std::vector<Diagnostic> found,
-                                              const CheckedTable& driver) {
-    const auto version = abi_of(text_of(driver, "abi"));
-    if (!version || version->major != MQCORE_ABI_MAJOR || version->minor <= MQCORE_ABI_MINOR)
-        return found;
-    for (Diagnostic& diagnostic : found)
-        if (diagnostic.message.starts_with("unknown "))
-            diagnostic.severity = support::Severity::warning;
-    return found;
+bool knows_word(const support::SchemaKey& key, const TomlValue& word) {
+    return word.type != TomlValue::Type::text ||
+           std::ranges::find(key.words, word.text) != key.words.end();
+}
+
+// A newer minor version only adds, so what this one does not know can be left out of its file: keys,
+// and words of a list.
+void leave_out_what_is_newer(TomlValue& root, DiagnosticList& diagnostics) {
+    for (TomlMember& member : root.members) {
+        const auto& tables = descriptor_schema().tables;
+        const auto table = std::ranges::find(tables, member.key, &support::SchemaTable::name);
+        if (table == tables.end())
+            continue;
+        std::erase_if(member.value.members, [&](TomlMember& entry) {
+            const auto key = std::ranges::find(table->keys, entry.key, &support::SchemaKey::name);
+            if (key == table->keys.end()) {
+                diagnostics.warning(
+                    entry.key_range,
+                    fmt::format("key '{}' is newer than this mqcore and left out", entry.key));
+                return true;
+            }
+            if (key->type == KeyType::words)
+                std::erase_if(entry.value.items, [&](const TomlValue& word) {
+                    if (knows_word(*key, word))
+                        return false;
+                    diagnostics.warning(
+                        word.where,
+                        fmt::format("\"{}\" is newer than this mqcore and left out", word.text));
+                    return true;
+                });
+            return false;
+        });
+    }
+}
+
+bool is_of_newer_minor(const TomlValue& root) {
+    const TomlMember* driver = root.find("driver");
+    const TomlMember* abi = driver ? driver->value.find("abi") : nullptr;
+    const auto version = abi ? abi_of(abi->value.text) : std::nullopt;
+    return version && version->major == MQCORE_ABI_MAJOR && version->minor > MQCORE_ABI_MINOR;
 }
 
 std::vector<std::string_view> words_of(std::span<const ClaimName> names) {

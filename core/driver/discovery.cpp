@@ -256,12 +256,14 @@ Error unknown_driver(std::string_view id, const Catalogue& catalogue) {
     std::string searched;
     for (const fs::path& place : catalogue.searched)
         searched += fmt::format("{}'{}'", searched.empty() ? "" : ", ", place.string());
-    const auto near = support::nearest(id, known);
-    std::string hint = near ? fmt::format("did you mean '{}'? ", *near) : "";
-    if (!near && is_folder(fs::path(id)))
-        hint = fmt::format("for the folder write './{}'; ", id);
-    hint += searched.empty() ? "no plugin folder was found; set MQCORE_PLUGIN_PATH"
-                             : fmt::format("searched: {}", searched);
+    const std::string places = searched.empty()
+                                   ? "no plugin folder was found; set MQCORE_PLUGIN_PATH"
+                                   : fmt::format("searched: {}", searched);
+    std::string hint = places;
+    if (const auto near = support::nearest(id, known))
+        hint = fmt::format("did you mean '{}'?  ({})", *near, places);
+    else if (is_folder(fs::path(id)))
+        hint = fmt::format("for the folder of that name write './{}'; {}", id, places);
     return {ErrorCode::wrong_input, fmt::format("there is no driver '{}'", id), hint};
 }
 

@@ -2,9 +2,27 @@
 
 #include "support/text.hpp"
 
+#include <stdexcept>
+
+namespace mqcore::support {
+
+// The library checks its own state with assertions, and some wrong files ("[.a]") trip one: abort in
+// a debug build, an assumption in a release. Here it is an exception in every build.
+struct TomlAssertion : std::runtime_error {
+    using runtime_error::runtime_error;
+};
+[[noreturn]] static void fail_assertion(const char* expression) { throw TomlAssertion(expression); }
+
+} // namespace mqcore::support
+
+#pragma push_macro("NDEBUG")
+#undef NDEBUG // with it the library ignores TOML_ASSERT
+#define TOML_ASSERT(expression)                                                                    \
+    ((expression) ? static_cast<void>(0) : mqcore::support::fail_assertion(#expression))
 // No file of ours nests deeper than three; what nests deeper is refused before it costs stack.
 #define TOML_MAX_NESTED_VALUES 32
 #include <toml++/toml.h>
+#pragma pop_macro("NDEBUG")
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -18,6 +36,7 @@ TomlValue convert(const toml::node& node);
 bool check_encoding(const SourceFile& source, DiagnosticList& diagnostics);
 bool check_key_depth(const SourceFile& source, DiagnosticList& diagnostics);
 void report_syntax(const toml::parse_error& error, DiagnosticList& diagnostics);
+void report_unreadable_line(DiagnosticList& diagnostics);
 
 } // namespace
 
@@ -49,13 +68,16 @@ std::string_view name_of(TomlValue::Type type) {
 std::optional<TomlValue> parse_toml(const SourceFile& source, DiagnosticList& diagnostics) {
     if (!check_encoding(source, diagnostics) || !check_key_depth(source, diagnostics))
         return std::nullopt;
-    const toml::parse_result parsed =
-        toml::parse(std::string_view(source.content), std::string_view(source.name));
-    if (!parsed) {
+    try {
+        const toml::parse_result parsed =
+            toml::parse(std::string_view(source.content), std::string_view(source.name));
+        if (parsed)
+            return convert(parsed.table());
         report_syntax(parsed.error(), diagnostics);
-        return std::nullopt;
+    } catch (const TomlAssertion&) {
+        report_unreadable_line(diagnostics);
     }
-    return convert(parsed.table());
+    return std::nullopt;
 }
 
 namespace {
@@ -249,6 +271,33 @@ void report_syntax(const toml::parse_error& error, DiagnosticList& diagnostics) 
     message += description;
     const SourceRange where = range_of(error.source());
     diagnostics.error(where, message, hint_for(line_of(diagnostics.source().content, where.line)));
+}
+
+bool trips_an_assertion(std::string_view content) {
+    try {
+        [[maybe_unused]] const toml::parse_result parsed = toml::parse(content);
+        return false;
+    } catch (const TomlAssertion&) {
+        return true;
+    }
+}
+
+// An assertion knows no place. The library reads a file from its start, so the shortest run of lines
+// that trips the assertion ends with the line that does.
+void report_unreadable_line(DiagnosticList& diagnostics) {
+    const std::string_view content = diagnostics.source().content;
+    std::vector<std::size_t> ends; // of each line
+    for (std::size_t at = content.find('\n'); at != std::string_view::npos;
+         at = content.find('\n', at + 1))
+        ends.push_back(at + 1);
+    if (ends.empty() || ends.back() < content.size())
+        ends.push_back(content.size());
+    const auto first = std::ranges::partition_point(
+        ends, [&](std::size_t end) { return !trips_an_assertion(content.substr(0, end)); });
+    const auto line =
+        static_cast<std::uint32_t>(std::min(first, ends.end() - 1) - ends.begin() + 1);
+    diagnostics.error(range_of_start(line_of(content, line), line),
+                      "not valid TOML: this line cannot be read");
 }
 
 } // namespace

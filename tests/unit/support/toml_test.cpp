@@ -107,6 +107,15 @@ TEST_CASE("a key that stands twice is an error at the second one") {
     CHECK(parse("[t]\n[t]\n").found[0].message == "'t' stands twice");
 }
 
+TEST_CASE("a line on which the library loses its own state is named") {
+    const auto parsed = parse("a = 1\nb = \"\"\"\ntext\n\"\"\"\n  [.c]\nd = 1\n");
+    CHECK_FALSE(parsed.root);
+    REQUIRE(parsed.found.size() == 1);
+    CHECK(parsed.found[0].line == 5);
+    CHECK(parsed.found[0].column == 3);
+    CHECK(parse("[.a]").found[0].line == 1);
+}
+
 TEST_CASE("a deeply nested file is refused instead of exhausting the stack") {
     CHECK(parse("a = " + std::string(100'000, '[')).found.size() == 1);
     CHECK(parse("a = " + std::string(100'000, '{')).found.size() == 1);
