@@ -121,6 +121,7 @@ struct Child::State : std::enable_shared_from_this<Child::State> {
     void take_lines();
     void drain_control();
     void reap();
+    const Json* failed_event() const; // null: it did not say so
     std::optional<Failure> failure() const;
     std::string how_it_ended() const;
 };
@@ -214,14 +215,18 @@ std::string Child::State::how_it_ended() const {
     return fmt::format("signal {} (SIG{})", end.si_status, signal_name ? signal_name : "?");
 }
 
-std::optional<Failure> Child::State::failure() const {
-    const auto said_failed = std::ranges::find_if(
+const Json* Child::State::failed_event() const {
+    const auto found = std::ranges::find_if(
         events, [](const Json& event) { return support::text_or(event, "event", "") == "failed"; });
-    if (said_failed != events.end())
+    return found == events.end() ? nullptr : &*found;
+}
+
+std::optional<Failure> Child::State::failure() const {
+    if (const Json* event = failed_event())
         return Failure{.party = party,
-                       .phase = support::text_or(*said_failed, "phase", supervisor->phase),
-                       .status = support::text_or(*said_failed, "status", "failed"),
-                       .reason = support::text_or(*said_failed, "reason", "it did not say why")};
+                       .phase = support::text_or(*event, "phase", supervisor->phase),
+                       .status = support::text_or(*event, "status", "failed"),
+                       .reason = support::text_or(*event, "reason", "it did not say why")};
     if (!garbage.empty())
         return Failure{party, supervisor->phase, "garbage",
                        fmt::format("the {} {}", name, garbage)};
@@ -383,6 +388,11 @@ support::Result<std::unique_ptr<Child>> Supervisor::start(const ChildPlan& plan)
 }
 
 void Supervisor::set_phase(std::string phase) { state_->phase = std::move(phase); }
+
+std::optional<Json> Supervisor::failed_event(const Child& child) const {
+    const Json* event = child.state_->failed_event();
+    return event ? std::optional(*event) : std::nullopt;
+}
 
 bool Supervisor::is_interrupted() {
     state_->run_ready();

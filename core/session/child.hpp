@@ -93,6 +93,8 @@ class Supervisor {
 
     // Words for `Failure::phase` from here on.
     void set_phase(std::string phase);
+    // The document in which the child said that it failed, with all that it told.
+    std::optional<Json> failed_event(const Child& child) const;
     // True once SIGINT or SIGTERM arrived.
     bool is_interrupted();
 

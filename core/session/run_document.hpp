@@ -11,11 +11,13 @@ namespace mqcore::session {
 Json to_json(const Failure& failure);
 
 // What the broker counted between two readings. A counter that one of them lacks is null and named in
-// "unavailable". control_packets: known packets between them that are no PUBLISH and no answer to one.
+// "unavailable".
 struct BrokerDelta {
     std::optional<Reading> before, after;
     std::string why_missing; // when a reading is missing or stale
-    std::optional<std::uint64_t> control_packets;
+    // Packets between them that are no PUBLISH and no answer to one, as far as the session knows:
+    // one CONNECT a connection, one SUBSCRIBE, one DISCONNECT of those that took their leave.
+    std::uint64_t control_packets = 0;
 };
 
 support::JsonObject broker_json(const BrokerWitness& witness, const BrokerDelta& delta);

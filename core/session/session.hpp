@@ -56,6 +56,13 @@ class Session {
     // itself cannot go on (the broker cannot be started again).
     support::Result<RunParts> run(const RunRequest& request);
 
+    // What the broker passes on between two peers, in deliveries per second of the window: its own
+    // ceiling for such a load, with no client library in it. The source takes the client's cores.
+    support::Result<double> relay_rate(const measure::PeerSpec& source,
+                                       const measure::PeerSpec& sink,
+                                       const measure::Schedule& lengths,
+                                       const std::filesystem::path& log_file);
+
     // SIGINT or SIGTERM arrived: no further run.
     bool is_interrupted();
 

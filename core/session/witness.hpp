@@ -53,13 +53,15 @@ class Probe {
     static support::Result<std::unique_ptr<Probe>> start(Supervisor& supervisor,
                                                          const ProbeOptions& options);
 
-    // Asks for a reading of a tick newer than the instant; it comes by itself, within the timeout.
-    // An earlier request must have been answered.
+    // Asks for a reading of a tick newer than the instant, so that it comes by itself while something
+    // else is waited for. Does nothing while an earlier question is open.
     void request(Nanoseconds newer_than_ns, Nanoseconds timeout_ns);
     bool is_awaited() const { return deadline_ns_ != 0; }
-    std::optional<Reading> take_if_there();
-    // Waits for the answer to the request that is under way.
-    std::variant<Reading, Failure> take();
+    // The answer, if it is there and newer than the instant; an older one is dropped.
+    std::optional<Reading> take_if_there(Nanoseconds newer_than_ns);
+    // Waits for a reading newer than the instant, asking (again) where needed. Not fresh: none came
+    // within the timeout.
+    std::variant<Reading, Failure> take(Nanoseconds newer_than_ns, Nanoseconds timeout_ns);
 
     std::uint16_t local_port() const { return local_port_; } // of its connection
     bool is_running() const { return child_->is_running(); }
@@ -70,8 +72,11 @@ class Probe {
 
     Supervisor& supervisor_;
     std::unique_ptr<Child> child_;
+    bool is_answer_to(const Reading& reading, Nanoseconds newer_than_ns) const;
+
     std::uint16_t local_port_;
-    Nanoseconds deadline_ns_ = 0; // for the answer; 0: nothing was asked
+    Nanoseconds asked_newer_than_ns_ = 0; // by the last request
+    Nanoseconds deadline_ns_ = 0;         // for its answer; 0: nothing is open
 };
 
 struct LearnOptions {

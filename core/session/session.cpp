@@ -1,0 +1,239 @@
+#include "session/session.hpp"
+
+#include "session/run.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <spdlog/spdlog.h>
+
+namespace mqcore::session {
+namespace {
+
+using machine::Party;
+using support::Error;
+using support::ErrorCode;
+using support::JsonObject;
+using support::kSecond;
+using support::now_ns;
+using support::Result;
+
+constexpr Nanoseconds kRelayConnectLimit = 15 * kSecond;
+constexpr Nanoseconds kRelayGrace = 3 * kSecond;
+
+// Keeps the calling thread on the orchestrator's cores for as long as it lives.
+class PinnedThread {
+  public:
+    explicit PinnedThread(const std::vector<int>& cpus) {
+        cpu_set_t wanted{};
+        for (const int cpu : cpus)
+            CPU_SET(cpu, &wanted);
+        has_changed_ = ::sched_getaffinity(0, sizeof before_, &before_) == 0 && !cpus.empty() &&
+                       ::sched_setaffinity(0, sizeof wanted, &wanted) == 0;
+    }
+    ~PinnedThread() {
+        if (has_changed_)
+            ::sched_setaffinity(0, sizeof before_, &before_);
+    }
+    PinnedThread(const PinnedThread&) = delete;
+    PinnedThread& operator=(const PinnedThread&) = delete;
+
+  private:
+    cpu_set_t before_{};
+    bool has_changed_ = false;
+};
+
+} // namespace
+
+struct Session::State {
+    explicit State(SessionOptions given)
+        : options(std::move(given)), pinned(options.cores.of(Party::orchestrator)) {}
+
+    Result<void> open();
+    Result<void> start_probe();
+    Result<void> learn();
+    // Broker and probe as they must be before a run: alive.
+    Result<void> mend();
+
+    SessionOptions options;
+    PinnedThread pinned;
+    Supervisor supervisor; // outlives broker and probe
+    std::unique_ptr<Broker> broker;
+    std::unique_ptr<Probe> probe;
+    BrokerWitness witness;
+    std::optional<Reading> baseline;
+    Nanoseconds last_traffic_ns = 0;
+    std::uint64_t control_packets_pending = 0;
+};
+
+Result<void> Session::State::open() {
+    auto started =
+        options.external_broker
+            ? use_external_broker(*options.external_broker, options.external_ca_file)
+            : start_managed_broker(supervisor, {.cpus = options.cores.of(Party::broker),
+                                                .log_file = options.log_folder / "broker.log"});
+    if (!started)
+        return started.error();
+    broker = std::move(*started);
+    if (auto probing = start_probe(); !probing)
+        return probing;
+    return learn();
+}
+
+// The probe works once a tick and while nothing is measured, so it stays off the peer's core where
+// there is another.
+Result<void> Session::State::start_probe() {
+    auto started = Probe::start(supervisor, {.peer_program = options.peer_program,
+                                             .listener = plain_or_tls(*broker),
+                                             .client_id = options.id + "-probe",
+                                             .cpus = options.cores.of(Party::orchestrator),
+                                             .log_file = options.log_folder / "probe.log"});
+    if (!started)
+        return started.error();
+    probe = std::move(*started);
+    return {};
+}
+
+Result<void> Session::State::learn() {
+    auto learnt = learn_witness(supervisor, *probe,
+                                {.peer_program = options.peer_program,
+                                 .listener = plain_or_tls(*broker),
+                                 .id_prefix = options.id,
+                                 .log_file = options.log_folder / "probe.log",
+                                 .cpus = options.cores.of(Party::peer),
+                                 .is_fresh_broker = broker->identity().is_managed});
+    if (!learnt)
+        return learnt.error();
+    witness = std::move(learnt->witness);
+    baseline = std::move(learnt->last);
+    last_traffic_ns = now_ns();
+    constexpr std::uint64_t kParties = 6; // of the handful, each with its DISCONNECT
+    control_packets_pending = kParties;
+    if (!witness.reason.empty())
+        spdlog::warn("the broker's counters are no witness here: {}", witness.reason);
+    return {};
+}
+
+Result<void> Session::State::mend() {
+    if (Child* process = broker->process();
+        process ? !process->is_running() : broker->identity().is_managed) {
+        spdlog::warn("the broker ended ({}), starting it anew",
+                     process ? process->how_it_ended() : "it could not be started");
+        probe.reset();
+        if (auto restarted = broker->restart(); !restarted)
+            return restarted;
+    }
+    if (probe && probe->is_running())
+        return {};
+    probe.reset();
+    baseline.reset();
+    last_traffic_ns = now_ns();
+    control_packets_pending = 0;
+    return start_probe();
+}
+
+Result<std::unique_ptr<Session>> Session::start(SessionOptions options) {
+    auto state = std::make_unique<State>(std::move(options));
+    if (auto opened = state->open(); !opened)
+        return opened.error();
+    return std::unique_ptr<Session>(new Session(std::move(state)));
+}
+
+Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Session::~Session() = default;
+
+const BrokerIdentity& Session::broker() const { return state_->broker->identity(); }
+const BrokerWitness& Session::witness() const { return state_->witness; }
+bool Session::has_tls() const { return state_->broker->tls().has_value(); }
+bool Session::is_interrupted() { return state_->supervisor.is_interrupted(); }
+
+Json Session::to_json() const {
+    return JsonObject{{"broker", session::to_json(broker())},
+                      {"witness", session::to_json(witness())},
+                      {"cores", machine::to_json(state_->options.cores)}};
+}
+
+Result<RunParts> Session::run(const RunRequest& request) {
+    State& state = *state_;
+    if (auto mended = state.mend(); !mended)
+        return mended.error();
+    return run_parties({.supervisor = state.supervisor,
+                        .options = state.options,
+                        .broker = *state.broker,
+                        .probe = *state.probe,
+                        .witness = state.witness,
+                        .baseline = state.baseline,
+                        .last_traffic_ns = state.last_traffic_ns,
+                        .control_packets_pending = state.control_packets_pending},
+                       request);
+}
+
+Result<double> Session::relay_rate(const measure::PeerSpec& source, const measure::PeerSpec& sink,
+                                   const measure::Schedule& lengths,
+                                   const std::filesystem::path& log_file) {
+    State& state = *state_;
+    if (auto mended = state.mend(); !mended)
+        return mended.error();
+    state.supervisor.set_phase("ceiling");
+    state.baseline.reset();
+    struct Role {
+        const char* name;
+        measure::PeerSpec spec;
+        Party cores;
+        std::unique_ptr<Child> child = {};
+        Json report = {};
+    };
+    Role roles[] = {{.name = "sink", .spec = sink, .cores = Party::peer},
+                    {.name = "source", .spec = source, .cores = Party::client}};
+    const auto failed = [&](const Reply& reply) {
+        state.last_traffic_ns = now_ns();
+        const Failure& failure = *reply.failure;
+        return Error{failure.status == "interrupted" ? ErrorCode::interrupted
+                     : failure.party == "broker"     ? ErrorCode::broker
+                                                     : ErrorCode::peer,
+                     failure.reason,
+                     {}};
+    };
+    for (Role& role : roles) {
+        auto started = state.supervisor.start({.name = role.name,
+                                               .party = "peer",
+                                               .program = state.options.peer_program,
+                                               .arguments = {},
+                                               .cpus = state.options.cores.of(role.cores),
+                                               .log_file = log_file,
+                                               .environment = {}});
+        if (!started)
+            return started.error();
+        role.child = std::move(*started);
+        fill_in(role.spec.endpoint, plain_or_tls(*state.broker));
+        const Reply reply = state.supervisor.ask(
+            *role.child, JsonObject{{"do", "connect"}, {"spec", measure::to_json(role.spec)}},
+            "connected", now_ns() + kRelayConnectLimit);
+        if (!reply)
+            return failed(reply);
+    }
+    measure::Schedule schedule = lengths;
+    schedule.start_ns = now_ns() + 30 * support::kMillisecond;
+    for (Role& role : roles)
+        role.child->tell(JsonObject{{"do", "drive"}, {"schedule", measure::to_json(schedule)}});
+    for (Role& role : roles) {
+        Reply reply = state.supervisor.expect(*role.child, "driven", schedule.end() + kRelayGrace);
+        if (!reply)
+            return failed(reply);
+        role.report = std::move(reply.event);
+    }
+    for (Role& role : roles) {
+        role.child->expect_end();
+        role.child->tell(JsonObject{{"do", "finish"}});
+    }
+    for (Role& role : roles)
+        state.supervisor.wait_for_end(*role.child, now_ns() + kSecond);
+    state.last_traffic_ns = now_ns();
+    state.control_packets_pending = 0;
+    const Json* report = support::find(roles[0].report, "report");
+    const Json* receive = report ? support::find(*report, "receive") : nullptr;
+    const std::uint64_t arrived = receive ? support::unsigned_or(*receive, "window", 0) : 0;
+    return static_cast<double>(arrived) * static_cast<double>(kSecond) /
+           static_cast<double>(schedule.window_ns);
+}
+
+} // namespace mqcore::session
