@@ -536,7 +536,7 @@ std::vector<CheckEntry> make_checks() {
                                           fmt::format("{:.2f} %", 100 * kSlackShare));
     const std::string held = fmt::format("{:.0f} %", 100 * kHeldShare);
     const std::string edge = fmt::format(
-        " Of 20 messages one, and {} at most, may fall over the window's edge.", kEdgeMessages);
+        " One message in 20, at most {}, may fall over the window's edge.", kEdgeMessages);
     return {
         {"worker_completed",
          "The client's process carried the run out",

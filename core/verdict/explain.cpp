@@ -58,16 +58,6 @@ std::string number_of(double rate) {
                : fmt::format("{}", rate);
 }
 
-std::string load_of(const Point& point) {
-    if (point.rate)
-        return fmt::format("{} {}/s", number_of(*point.rate),
-                           point.kind == scenario::Kind::rtt ? "requests" : "messages");
-    if (!point.is_capacity)
-        return "idle";
-    const bool has_window = point.qos > 0 && point.kind != scenario::Kind::sub;
-    return has_window ? fmt::format("capacity, {} in flight", point.window) : "capacity";
-}
-
 std::string explain_point(const Point& point) {
     std::string out = article(point.id, "point", point.question);
     out += paragraph("suite", point.suite);
@@ -76,7 +66,7 @@ std::string explain_point(const Point& point) {
         out += paragraph("QoS", std::to_string(point.qos));
         out += paragraph("payload", support::format_bytes(point.payload_bytes));
     }
-    out += paragraph("load", load_of(point));
+    out += paragraph("load", load_in_words(point));
     out += paragraph("protocol", fmt::format("MQTT {}{}", measure::name_of(point.protocol),
                                              point.has_tls ? " over TLS" : ""));
     if (point.rate)
@@ -99,13 +89,55 @@ std::string points_markdown(std::span<const Scenario> scenarios) {
         for (const Point& point : scenario.points)
             out += fmt::format("| `{}` | {} | {} | {} | {} | MQTT {}{} | {} |\n", point.id,
                                scenario::name_of(point.kind), point.qos,
-                               support::format_bytes(point.payload_bytes), load_of(point),
+                               support::format_bytes(point.payload_bytes), load_in_words(point),
                                measure::name_of(point.protocol), point.has_tls ? ", TLS" : "",
                                markdown_cell(point.question));
     return out;
 }
 
+// Each entry is a heading, so that a result can link to it.
+std::string item_markdown(std::string_view ids, std::string_view title, const Scope& scope,
+                          std::string_view says, std::string_view computed) {
+    return fmt::format("### {}\n\n{}Applies to {}.\n\n{} *How:* {}\n\n", ids,
+                       title.empty() ? std::string() : fmt::format("**{}.** ", title),
+                       in_words(scope), says, computed);
+}
+
+// One item for the percentiles of one histogram, which differ in nothing but the quantile.
+std::string percentiles_markdown() {
+    std::string out;
+    const std::vector<MetricEntry>& all = metrics();
+    for (auto first = all.begin(); first != all.end();) {
+        const auto last = std::find_if(first, all.end(), [&](const MetricEntry& entry) {
+            return entry.histogram != first->histogram;
+        });
+        if (!first->histogram.empty()) {
+            std::string ids;
+            for (auto entry = first; entry != last; ++entry)
+                ids += fmt::format("{}`{}`", entry == first ? "" : ", ", entry->id);
+            const std::size_t colon = first->says.find(": ");
+            out += item_markdown(ids, {}, first->scope,
+                                 fmt::format("Percentiles and maximum of the {} ({})",
+                                             first->says.substr(colon + 2),
+                                             unit_and_direction(*first)),
+                                 first->computed);
+        }
+        first = last;
+    }
+    return out;
+}
+
 } // namespace
+
+std::string load_in_words(const Point& point) {
+    if (point.rate)
+        return fmt::format("{} {}/s", number_of(*point.rate),
+                           point.kind == scenario::Kind::rtt ? "requests" : "messages");
+    if (!point.is_capacity)
+        return "idle";
+    const bool has_window = point.qos > 0 && point.kind != scenario::Kind::sub;
+    return has_window ? fmt::format("capacity, {} in flight", point.window) : "capacity";
+}
 
 support::Result<std::string> explain(std::string_view id, std::span<const Scenario> scenarios) {
     for (const StatusEntry& entry : statuses())
@@ -156,29 +188,28 @@ std::vector<std::string> explainable_ids(std::span<const Scenario> scenarios) {
 std::string methodology_markdown(std::span<const Scenario> scenarios) {
     std::string out = "## Statuses\n\n";
     for (const StatusEntry& entry : statuses())
-        out += fmt::format("- **`{}`**: {}\n", name_of(entry.status), entry.says);
-    out += fmt::format("\n## Checks\n\nWhere counts of two parties are compared, {} messages and "
+        out += fmt::format("### `{}`\n\n{}\n\n", name_of(entry.status), entry.says);
+    out += fmt::format("## Checks\n\nWhere counts of two parties are compared, {} messages and "
                        "{:.2f} % of the count are slack, because the broker's counters are read "
-                       "from outside. Accounting by sequence number has none.\n\n"
-                       "| check | on | what it says | how |\n|---|---|---|---|\n",
+                       "from outside. Accounting by sequence number has none.\n\n",
                        kSlack, 100 * kSlackShare);
+    const auto code = [](std::string_view id) { return fmt::format("`{}`", id); };
     for (const CheckEntry& entry : checks())
-        out += fmt::format("| `{}` | {} | {} | {} |\n", entry.id, in_words(entry.scope),
-                           markdown_cell(entry.says), markdown_cell(entry.computed));
-    out += "\n## Flags\n\nA flag qualifies a run; it never changes its status.\n\n"
-           "| flag | on | what it says | raised when |\n|---|---|---|---|\n";
+        out += item_markdown(code(entry.id), entry.title, entry.scope, entry.says, entry.computed);
+    out += "## Flags\n\nA flag qualifies a run; it never changes its status.\n\n";
     for (const FlagEntry& entry : flags())
-        out += fmt::format("| `{}` | {} | {} | {} |\n", entry.id, in_words(entry.scope),
-                           markdown_cell(entry.says), markdown_cell(entry.computed));
-    out +=
-        "\n## Metrics\n\nA value that could not be had is null, with the reason beside it; it is "
-        "never 0.\n\n| metric | on | unit | what it says | how |\n|---|---|---|---|---|\n";
+        out += item_markdown(code(entry.id), entry.title, entry.scope, entry.says, entry.computed);
+    out += "## Metrics\n\nA value that could not be had is null, with the reason beside it; it is "
+           "never 0.\n\n";
     for (const MetricEntry& entry : metrics())
-        out += fmt::format("| `{}` | {} | {} | {} | {} |\n", entry.id, in_words(entry.scope),
-                           unit_and_direction(entry), markdown_cell(entry.says),
-                           markdown_cell(entry.computed));
+        if (entry.histogram.empty())
+            out += item_markdown(code(entry.id), {}, entry.scope,
+                                 fmt::format("{} ({})", entry.says, unit_and_direction(entry)),
+                                 entry.computed);
+    out += percentiles_markdown();
     if (!scenarios.empty())
-        out += "\n" + points_markdown(scenarios);
+        out += points_markdown(scenarios) + '\n';
+    out.pop_back(); // one line feed at the end
     return out;
 }
 

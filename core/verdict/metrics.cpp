@@ -53,9 +53,7 @@ MetricValue compute_sys(const RunView& run) {
     return per_message(run, run.client_use.cpu_sys_ns, "cpu_sys_ns", 1e-3);
 }
 MetricValue compute_cpu_share(const RunView& run) { return share_of_core(run, run.client_use); }
-MetricValue compute_broker_share(const RunView& run) {
-    return share_of_core(run, run.broker_use);
-}
+MetricValue compute_broker_share(const RunView& run) { return share_of_core(run, run.broker_use); }
 MetricValue compute_rss(const RunView& run) {
     return scaled(run.client_use.rss_peak_kib, 1, run.client_use.why_unavailable("rss_peak_kib"));
 }

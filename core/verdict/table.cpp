@@ -19,7 +19,8 @@ const Entry* find_entry(const std::vector<Entry>& entries, std::string_view id) 
 }
 
 // "a", "a and b", "a, b and c"; empty when every name is in the set.
-std::string list_of(std::span<const std::string_view> names, std::uint32_t set) {
+std::string list_of(std::span<const std::string_view> names, std::uint32_t set,
+                    std::string_view last = " and ") {
     std::vector<std::string_view> chosen;
     for (std::size_t bit = 0; bit < names.size(); ++bit)
         if (set >> bit & 1u)
@@ -28,11 +29,7 @@ std::string list_of(std::span<const std::string_view> names, std::uint32_t set) 
         return {};
     std::string text;
     for (std::size_t i = 0; i < chosen.size(); ++i)
-        text += fmt::format("{}{}",
-                            i == 0                   ? ""
-                            : i + 1 == chosen.size() ? " and "
-                                                     : ", ",
-                            chosen[i]);
+        text += fmt::format("{}{}", i == 0 ? "" : i + 1 == chosen.size() ? last : ", ", chosen[i]);
     return text;
 }
 
@@ -43,7 +40,7 @@ constexpr std::string_view kPartyNames[] = {"client", "driver", "peer",
 constexpr std::string_view kUnitSymbols[] = {"/s", "µs", "ms", "%", "KiB", ""};
 // In the order of scenario::Kind and of Load.
 constexpr std::string_view kKindWords[] = {"publish", "receive", "round trip", "idle"};
-constexpr std::string_view kLoadWords[] = {"capacity", "fixed rate", "idle"};
+constexpr std::string_view kLoadWords[] = {"at capacity", "at a fixed rate", "idle"};
 constexpr std::string_view kQosWords[] = {"0", "1", "2"};
 
 } // namespace
@@ -68,19 +65,23 @@ bool Scope::covers(const RunView& run) const {
 }
 
 std::string in_words(const Scope& scope) {
-    // Without idle points there is no idle load to name either.
-    const bool has_idle = (scope.kinds >> static_cast<unsigned>(scenario::Kind::idle) & 1u) != 0;
+    constexpr auto kIdle = static_cast<std::uint32_t>(scenario::Kind::idle);
+    // Without idle points there is no idle load either.
+    const bool has_idle = (scope.kinds >> kIdle & 1u) != 0;
+    const std::uint32_t with_messages = scope.kinds & ~(1u << kIdle);
+    const std::string kinds = list_of(kKindWords, scope.kinds);
+    const std::string loads =
+        list_of(std::span(kLoadWords).first(has_idle ? 3 : 2), scope.loads, " or ");
     const std::string qos = list_of(kQosWords, scope.qos);
-    const std::string parts[] = {
-        list_of(kKindWords, scope.kinds),
-        list_of(std::span(kLoadWords).first(has_idle ? 3 : 2), scope.loads),
-        qos.empty() ? qos : "QoS " + qos,
-    };
-    std::string text;
-    for (const std::string& part : parts)
-        if (!part.empty())
-            text += (text.empty() ? "" : ", ") + part;
-    return text.empty() ? "every point" : text + " points";
+    const bool has_all_with_messages = with_messages == (1u << kIdle) - 1;
+    std::string text = has_idle && has_all_with_messages ? "every point"
+                       : has_all_with_messages           ? "points with messages"
+                                                         : kinds + " points";
+    if (!loads.empty())
+        text += ' ' + loads;
+    if (!qos.empty())
+        text += ", QoS " + qos;
+    return text;
 }
 
 const std::vector<StatusEntry>& statuses() {

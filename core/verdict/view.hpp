@@ -81,7 +81,7 @@ struct ResourceView {
         involuntary_switches;
     Node raw;
 
-    Count cpu_ns() const;                                     // user and kernel, all threads
+    Count cpu_ns() const;                        // user and kernel, all threads
     Number cores(std::uint64_t window_ns) const; // share of one core, between the readings
     std::string why_unavailable(std::string_view name) const; // never empty
 };

@@ -46,13 +46,13 @@ TEST_CASE("an explanation says what an entry is, where it applies and how it is 
           "broker_headroom (check): The broker was not the limit\n"
           "  says        At a fixed rate and when idle the broker had time to spare, so\n"
           "              that latency and cost are not its own.\n"
-          "  applies to  fixed rate and idle points\n"
+          "  applies to  every point at a fixed rate or idle\n"
           "  computed    The broker used less than 85 % of one core in the window.\n");
     CHECK(*explain("rate", {}) ==
           "rate (metric): msgs/s\n"
           "  says        Messages delivered per second, as the party at the other end\n"
           "              confirms them.\n"
-          "  applies to  publish, receive and round trip points\n"
+          "  applies to  points with messages\n"
           "  computed    Arrivals in the window divided by its length: at the peer's sink\n"
           "              on publish points, at the client on receive and round trip points.\n"
           "              What a client calls completed is never the rate.\n"
@@ -83,9 +83,10 @@ TEST_CASE("an unknown id gets the nearest known one") {
 
 TEST_CASE("scopes are told in words") {
     CHECK(in_words(find_check("worker_completed")->scope) == "every point");
-    CHECK(in_words(find_check("no_loss")->scope) ==
-          "publish, receive and round trip, QoS 1 and 2 points");
-    CHECK(in_words(find_check("client_kept_up")->scope) == "receive, fixed rate points");
+    CHECK(in_words(find_check("no_loss")->scope) == "points with messages, QoS 1 and 2");
+    CHECK(in_words(find_check("client_kept_up")->scope) == "receive points at a fixed rate");
+    CHECK(in_words(find_metric("lag_p99_us")->scope) ==
+          "publish and round trip points at a fixed rate");
 }
 
 TEST_CASE("the table has a title, a sentence and a way of computing for everything") {
