@@ -115,7 +115,10 @@ def probe(program):
             answer = subprocess.run(
                 [program, "-I", "-S", "-c", _PROBE], capture_output=True, text=True, timeout=20
             )
-            found = json.loads(answer.stdout) if answer.returncode == 0 else {"error": _last_line(answer.stderr)}
+            if answer.returncode == 0:
+                found = json.loads(answer.stdout)
+            else:
+                found = {"error": _last_line(answer.stderr) or f"exit code {answer.returncode}"}
         except (OSError, ValueError, subprocess.TimeoutExpired) as error:
             found = {"error": str(error)}
         _probed[program] = found
@@ -253,7 +256,8 @@ def build(client, found, folder, wheels):
         "interpreter": {
             "implementation": "CPython",
             "version": version,
-            "build": re.sub(r"\s+", " ", found["build"]),
+            "build": found["build"].partition("[")[0].strip(),
+            "compiler": found["build"].partition("[")[2].rstrip("]"),
             "flags": {
                 name: found[name] for name in ("gil", "jit", "debug", "optimised", "lto")
             },

@@ -61,7 +61,7 @@ std::int32_t fail_by_python_error(const char* where) {
     return MQCORE_LIBRARY;
 }
 
-// Session methods return the status of the first failure.
+// Session methods return the status of what they raised.
 std::int32_t status_of(PyObject* returned, const char* where) {
     const Reference value(returned);
     const long status = value ? PyLong_AsLong(value.get()) : -1;
@@ -80,8 +80,6 @@ PyObject* module_fail(PyObject*, PyObject* arguments) {
     fail(status, text);
     Py_RETURN_NONE;
 }
-
-PyObject* module_failed(PyObject*, PyObject*) { return PyLong_FromLong(first_failure); }
 
 PyObject* module_log(PyObject*, PyObject* arguments) {
     int level;
@@ -104,7 +102,6 @@ PyObject* module_note(PyObject*, PyObject* arguments) {
 
 PyMethodDef module_functions[] = {
     {"fail", module_fail, METH_VARARGS, "fail(status, text): the first one becomes the run's reason."},
-    {"failed", module_failed, METH_NOARGS, "Status of the first failure, OK without one."},
     {"log", module_log, METH_VARARGS, "log(level, text): a line in the run's log."},
     {"note", module_note, METH_VARARGS, "note(key, value): provenance for the result."},
     {nullptr, nullptr, 0, nullptr}};
@@ -243,9 +240,11 @@ std::int32_t connect(void* self, const mqcore_run* run) {
     if (!fields)
         return fail_by_python_error("connect");
     live_source = instance.source;
-    return status_of(PyObject_CallMethod(instance.session, "connect", "OOO", fields.get(),
-                                         instance.source, instance.sink),
-                     "connect");
+    const std::int32_t status =
+        status_of(PyObject_CallMethod(instance.session, "connect", "OOO", fields.get(),
+                                      instance.source, instance.sink),
+                  "connect");
+    return status != MQCORE_OK ? status : first_failure;
 }
 
 std::int32_t drive(void* self, mqcore_source* source, mqcore_sink* sink) {
@@ -253,8 +252,12 @@ std::int32_t drive(void* self, mqcore_source* source, mqcore_sink* sink) {
     auto& instance = *static_cast<Instance*>(self);
     if (first_failure != MQCORE_OK) // the connection was lost before the drive began
         return first_failure;
-    attach(instance.source, instance.sink, source, sink);
-    return status_of(PyObject_CallMethod(instance.session, "drive", nullptr), "drive");
+    if (const std::uint32_t early = attach(instance.source, instance.sink, source, sink))
+        the_host->log(the_host, MQCORE_LOG_WARNING,
+                      (std::to_string(early) + " messages came before drive() and count nowhere").c_str());
+    const std::int32_t status =
+        status_of(PyObject_CallMethod(instance.session, "drive", nullptr), "drive");
+    return status != MQCORE_OK ? status : first_failure; // a callback's, which ended the loop
 }
 
 std::int32_t disconnect(void* self) {

@@ -110,7 +110,8 @@ void set_environment(const fs::path& venv) {
         ::unsetenv(name.c_str());
     const char* path = std::getenv("PATH");
     ::setenv("PATH", ((venv / "bin").string() + ":" + (path ? path : "/usr/bin:/bin")).c_str(), 1);
-    ::setenv("PYTHONUTF8", "1", 1);
+    ::unsetenv("LC_ALL");
+    ::setenv("LC_CTYPE", "C.UTF-8", 1); // an embedded Python does not read PYTHONUTF8
     ::setenv("PYTHONNOUSERSITE", "1", 1);
     ::setenv("PYTHONDONTWRITEBYTECODE", "1", 1); // the first run of a folder costs what the second does
 }

@@ -66,6 +66,7 @@ struct Sink {
     PyObject_HEAD
     mqcore_sink* core; // null: nobody listens
     Source* source;
+    std::uint32_t early; // arrivals before drive()
 };
 
 PyTypeObject* message_type = nullptr;
@@ -306,8 +307,10 @@ PyObject* sink_received(PyObject* self, PyObject* const* arguments, Py_ssize_t c
     const unsigned long connection = count > 2 ? PyLong_AsUnsignedLong(arguments[2]) : 0;
     if (count > 1 && PyErr_Occurred())
         return nullptr;
-    if (!sink->core)
+    if (!sink->core) {
+        ++sink->early;
         Py_RETURN_NONE;
+    }
     const auto report = [&](const void* payload, Py_ssize_t bytes) {
         sink->core->received(sink->core, payload, static_cast<std::uint32_t>(bytes),
                              static_cast<std::uint32_t>(filter),
@@ -456,10 +459,12 @@ PyObject* new_sink(PyObject* source) {
     return object(sink);
 }
 
-void attach(PyObject* source, PyObject* sink, mqcore_source* core_source, mqcore_sink* core_sink) {
+std::uint32_t attach(PyObject* source, PyObject* sink, mqcore_source* core_source,
+                     mqcore_sink* core_sink) {
     as<Source>(source)->core = core_source;
     as<Source>(source)->has_stopped = false;
     as<Sink>(sink)->core = core_sink;
+    return as<Sink>(sink)->early;
 }
 
 void detach(PyObject* source, PyObject* sink) {

@@ -8,6 +8,8 @@
 
 #include "mqcore/driver.h"
 
+#include <cstdint>
+
 namespace mqcore::python {
 
 // Adds the types and constants to the module _mqcore. False with a Python error set.
@@ -19,7 +21,9 @@ PyObject* new_sink(PyObject* source);
 
 // Between attach and detach the pair talks to the core. Without a core, a source says STOP and a sink
 // drops what it is told: before drive() nothing is sent, after disconnect() nothing may be counted.
-void attach(PyObject* source, PyObject* sink, mqcore_source* core_source, mqcore_sink* core_sink);
+// attach returns how many arrivals were dropped so far.
+std::uint32_t attach(PyObject* source, PyObject* sink, mqcore_source* core_source,
+                     mqcore_sink* core_sink);
 void detach(PyObject* source, PyObject* sink);
 
 // Ends the drive: every further next() says STOP, and a loop that sleeps is woken. [main-thread]

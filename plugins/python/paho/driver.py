@@ -1,17 +1,24 @@
-"""paho-mqtt through its external-loop API: publish() writes in the caller's thread, and the driver
-polls the socket itself. README.md has the evidence for each choice."""
+"""paho-mqtt in the two ways that its documentation offers, see README.md for the evidence:
+
+external (default)  the external-loop API: publish() writes in the caller's thread, and the driver polls
+                    the socket and calls loop_read(), loop_write() and loop_misc() itself
+thread              loop_start(): the library's own network thread reads and writes
+"""
 
 from __future__ import annotations
 
 import socket
+import threading
 import time
 from collections import deque
 from functools import partial
 
-from paho.mqtt.client import CallbackAPIVersion, Client as PahoClient, MQTTv5, MQTTv311
+from paho.mqtt.client import CallbackAPIVersion, MQTTv5, MQTTv311
+from paho.mqtt.client import Client as PahoClient
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
+import mqcore
 from mqcore import (
     CONNECT_TIMEOUT_S,
     LIBRARY,
@@ -26,19 +33,27 @@ from mqcore import (
     tls_context,
 )
 
+OPTIONS = {"loop": ("external", "thread")}
+
 MISC_INTERVAL_S = 1.0  # loop_misc() keeps the connection alive; paho's own loops call it as often
 READABLE, WRITABLE = 1, 2
+EARLY = -1  # the acknowledgement came before publish() had told the packet identifier
 
 
-class Client:
+def Client(run: Run, source: Source, sink: Sink) -> _Paho:
+    return (ExternalLoop if run.options["loop"] == "external" else NetworkThread)(run, source, sink)
+
+
+class _Paho:
+    """What both ways share: set-up, the fair settings and the callbacks."""
+
     def __init__(self, run: Run, source: Source, sink: Sink) -> None:
         self._run = run
-        self._poll = source.poll
+        self._source = source
         self._done = sink.done
         self._received = sink.received
         self._slot_of: dict[int, int] = {}  # packet identifier -> slot, QoS 1 and 2
-        self._unwritten: deque = deque()  # (MQTTMessageInfo, slot) of QoS 0 that the kernel refused
-        self._misc_at = 0.0
+        self._unwritten: deque = deque()  # (MQTTMessageInfo, slot) of QoS 0 not yet in the kernel
         self._connack = self._suback = self._lost = None
         self._client = client = PahoClient(
             CallbackAPIVersion.VERSION2,
@@ -71,73 +86,34 @@ class Client:
             )
         else:
             client.connect(run.host, run.port, run.keepalive_s)
-        self._socket = client.socket()
-        self._fd = self._socket.fileno()
-        self._has_pending = getattr(self._socket, "pending", None)  # TLS: decrypted, not in the kernel
-        self._serve_until(deadline, "CONNACK", lambda: self._connack is not None)
+        self._start_loop()
+        self._await("CONNACK", lambda: self._connack, deadline)
         if self._connack.is_failure:
             raise Failure(NETWORK, f"the broker refused the connection: {self._connack}")
         if run.filters:
             client.subscribe([(name, run.filter_qos) for name in run.filters])
-            self._serve_until(deadline, "SUBACK", lambda: self._suback is not None)
+            self._await("SUBACK", lambda: self._suback, deadline)
             check_granted([code.value for code in self._suback], run)
 
-    def publish(self, message: Message) -> None:
+    def _await(self, packet: str, arrived, deadline: float) -> None:
+        while arrived() is None:
+            self._raise_lost()
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
+                raise Failure(NETWORK, f"no {packet} within {CONNECT_TIMEOUT_S:.0f} s")
+            self._serve_for(remaining)
+
+    def _publish(self, message: Message):
         client = self._client
         qos = message.qos
         if qos and client.on_publish is None:
-            # Not set for QoS 0: it would build two objects a message, see README.md.
+            # Not set for QoS 0: it would build two objects for every message that was written.
             client.on_publish = self._on_publish_v5 if self._run.protocol == V5 else self._on_publish
         info = client.publish(message.topic, message.payload, qos, message.retain)
         if info.rc:
             self._raise_lost()
             raise Failure(LIBRARY, f"publish() returned {info.rc!r}")
-        if qos:
-            self._slot_of[info.mid] = message.slot
-        elif client.want_write():
-            self._unwritten.append((info, message.slot))
-        else:
-            self._done(message.slot)
-
-    def wait(self) -> None:
-        """Serves the socket until the source wants to be asked again."""
-        if self._has_pending is not None:
-            self._read_pending()
-        client, poll, fd = self._client, self._poll, self._fd
-        while ready := poll(fd, client.want_write(), True):
-            self._serve(ready)
-        self._housekeep()
-
-    def turn(self) -> None:
-        """Between QoS 0 messages: whatever has arrived meanwhile."""
-        if self._has_pending is not None:
-            self._read_pending()
-        client, poll, fd = self._client, self._poll, self._fd
-        for _ in range(64):
-            if not (ready := poll(fd, client.want_write(), False)) & READABLE:
-                break
-            self._serve(ready)
-        self._housekeep()
-
-    def close(self) -> None:
-        self._client.disconnect()
-
-    # ---- steps ----
-
-    def _serve(self, ready: int) -> None:
-        if ready & WRITABLE:
-            self._client.loop_write()
-            self._complete_written()
-        if ready & READABLE:
-            self._client.loop_read()
-            if self._has_pending is not None:
-                self._read_pending()
-        if self._lost is not None:
-            self._raise_lost()
-
-    def _read_pending(self) -> None:
-        while self._lost is None and self._has_pending():
-            self._client.loop_read()
+        return info
 
     def _complete_written(self) -> None:
         # Packets leave in order, so the first one that is not published ends the search.
@@ -145,31 +121,9 @@ class Client:
         while unwritten and unwritten[0][0].is_published():
             self._done(unwritten.popleft()[1])
 
-    def _housekeep(self) -> None:
-        now = time.monotonic()
-        if now >= self._misc_at:
-            self._misc_at = now + MISC_INTERVAL_S
-            self._client.loop_misc()
-        if self._lost is not None:
-            self._raise_lost()
-
-    def _serve_until(self, deadline: float, packet: str, arrived) -> None:
-        import select
-
-        client = self._client
-        while not arrived():
-            remaining = deadline - time.monotonic()
-            if remaining <= 0:
-                raise Failure(NETWORK, f"no {packet} within {CONNECT_TIMEOUT_S:.0f} s")
-            write = [self._fd] if client.want_write() else []
-            readable, writable, _ = select.select([self._fd], write, [], remaining)
-            self._serve((READABLE if readable else 0) | (WRITABLE if writable else 0))
-
     def _raise_lost(self) -> None:
         if self._lost is not None:
             raise Failure(NETWORK, f"connection lost: {self._lost}")
-
-    # ---- paho's callbacks ----
 
     def _on_connect(self, client, userdata, flags, reason_code, properties) -> None:
         self._connack = reason_code
@@ -181,18 +135,161 @@ class Client:
         self._lost = reason_code
 
     def _on_publish(self, client, userdata, mid, reason_code, properties) -> None:
-        if (slot := self._slot_of.pop(mid, None)) is not None:
-            self._done(slot)
+        raise NotImplementedError
 
     def _on_publish_v5(self, client, userdata, mid, reason_code, properties) -> None:
-        if (slot := self._slot_of.pop(mid, None)) is not None:
-            self._done(slot, LIBRARY if reason_code.value >= 0x80 else 0)
+        raise NotImplementedError
 
     def _on_message(self, client, userdata, message) -> None:
         self._received(message.payload)
 
     def _on_filtered(self, index: int, client, userdata, message) -> None:
         self._received(message.payload, index)
+
+
+class ExternalLoop(_Paho):
+    def _start_loop(self) -> None:
+        sock = self._client.socket()
+        self._fd = sock.fileno()
+        self._pending = getattr(sock, "pending", None)  # TLS: decrypted bytes that poll() does not see
+        self._misc_at = 0.0
+
+    def publish(self, message: Message) -> None:
+        info = self._publish(message)
+        if message.qos:
+            # Acknowledgements are read in this thread, later: the identifier is in time.
+            self._slot_of[info.mid] = message.slot
+        elif self._client.want_write():
+            self._unwritten.append((info, message.slot))
+        else:
+            self._done(message.slot)
+
+    def wait(self) -> None:
+        """Serves the socket until the source wants to be asked again."""
+        self._read_pending()
+        client, poll, fd = self._client, self._source.poll, self._fd
+        while ready := poll(fd, client.want_write(), True):
+            self._serve(ready)
+        self._housekeep()
+
+    def turn(self) -> None:
+        """Between two bursts of messages: whatever has arrived meanwhile."""
+        self._read_pending()
+        client, poll, fd = self._client, self._source.poll, self._fd
+        for _ in range(64):
+            ready = poll(fd, client.want_write(), False)
+            if not ready & READABLE:
+                break
+            self._serve(ready)
+        self._housekeep()
+
+    def close(self) -> None:
+        self._client.disconnect()
+
+    def _serve(self, ready: int) -> None:
+        if ready & WRITABLE:
+            self._client.loop_write()
+            self._complete_written()
+        if ready & READABLE:
+            self._client.loop_read()
+            self._read_pending()
+        if self._lost is not None:
+            self._raise_lost()
+
+    def _read_pending(self) -> None:
+        if self._pending is not None:
+            while self._lost is None and self._pending():
+                self._client.loop_read()
+
+    def _housekeep(self) -> None:
+        now = time.monotonic()
+        if now >= self._misc_at:
+            self._misc_at = now + MISC_INTERVAL_S
+            self._client.loop_misc()
+        if self._lost is not None:
+            self._raise_lost()
+
+    def _serve_for(self, seconds: float) -> None:
+        import select
+
+        write = [self._fd] if self._client.want_write() else []
+        readable, writable, _ = select.select([self._fd], write, [], seconds)
+        self._serve((READABLE if readable else 0) | (WRITABLE if writable else 0))
+
+    def _on_publish(self, client, userdata, mid, reason_code, properties) -> None:
+        if (slot := self._slot_of.pop(mid, None)) is not None:  # None: QoS 0 in a mixed run
+            self._done(slot)
+
+    def _on_publish_v5(self, client, userdata, mid, reason_code, properties) -> None:
+        if (slot := self._slot_of.pop(mid, None)) is not None:
+            self._done(slot, LIBRARY if reason_code.value >= 0x80 else 0)
+
+
+class NetworkThread(_Paho):
+    """Callbacks run on the library's thread, while this one may still be inside publish()."""
+
+    def _start_loop(self) -> None:
+        self._arrived = threading.Event()
+        self._client.loop_start()
+
+    def publish(self, message: Message) -> None:
+        info = self._publish(message)
+        if not message.qos:
+            self._unwritten.append((info, message.slot))
+        elif self._slot_of.setdefault(info.mid, message.slot) == EARLY:
+            self._acknowledge(info.mid, message.slot)
+
+    def wait(self) -> None:
+        # A full window of QoS 0 waits for its older half; the rest is complete by then or soon.
+        source, unwritten = self._source, self._unwritten
+        if unwritten and len(unwritten) == source.window:
+            unwritten[len(unwritten) // 2][0].wait_for_publish(source.delay())
+        elif not unwritten:
+            source.wait()
+        else:
+            self._complete_written()
+            source.wait()
+        self._complete_written()
+        self._raise_lost()
+
+    def turn(self) -> None:
+        self._complete_written()
+        self._raise_lost()
+
+    def close(self) -> None:
+        self._client.disconnect()
+        self._client.loop_stop()
+
+    def _serve_for(self, seconds: float) -> None:
+        self._arrived.wait(min(seconds, 1.0))
+        self._arrived.clear()
+
+    def _acknowledge(self, mid: int, slot: int, status: int = 0) -> None:
+        del self._slot_of[mid]
+        self._done(slot, status)
+
+    def _on_publish(self, client, userdata, mid, reason_code, properties) -> None:
+        # setdefault() is atomic: exactly one of both threads finds the other's entry.
+        slot = self._slot_of.setdefault(mid, EARLY)
+        if slot != EARLY:
+            self._acknowledge(mid, slot)
+
+    def _on_publish_v5(self, client, userdata, mid, reason_code, properties) -> None:
+        if reason_code.value >= 0x80:
+            mqcore.fail(LIBRARY, f"the broker refused a message: {reason_code}")
+        self._on_publish(client, userdata, mid, reason_code, properties)
+
+    def _on_connect(self, client, userdata, flags, reason_code, properties) -> None:
+        super()._on_connect(client, userdata, flags, reason_code, properties)
+        self._arrived.set()
+
+    def _on_subscribe(self, client, userdata, mid, reason_codes, properties) -> None:
+        super()._on_subscribe(client, userdata, mid, reason_codes, properties)
+        self._arrived.set()
+
+    def _on_disconnect(self, client, userdata, flags, reason_code, properties) -> None:
+        super()._on_disconnect(client, userdata, flags, reason_code, properties)
+        self._arrived.set()
 
 
 def _set_nodelay(client, userdata, sock) -> None:

@@ -57,6 +57,8 @@ class Worker:
         if self._code is None:
             os.kill(self.pid, signal.SIGKILL)
             self.wait()
+        self._text = self.log
+        self._log.close()
 
     def wait(self) -> int:
         if self._code is None:
@@ -65,6 +67,8 @@ class Worker:
 
     @property
     def log(self) -> str:
+        if self._log.closed:
+            return self._text
         self._log.seek(0)
         return self._log.read().decode(errors="replace")
 

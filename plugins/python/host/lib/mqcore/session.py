@@ -1,5 +1,5 @@
 """The life of one client: what the functions of driver.h mean in Python. Called by the extension, on
-the main thread; every method returns the status of the first failure."""
+the main thread. Every method returns its status; what a callback reported, the extension adds."""
 
 from __future__ import annotations
 
@@ -22,16 +22,14 @@ _current: Session | None = None
 
 
 def fail(status: int, text: str) -> None:
-    """From a callback: the run ends, unless it is over and the client is only leaving."""
-    if _current is not None and _current.is_leaving:
-        _mqcore.log(_mqcore.LOG_WARNING, f"while leaving: {text}")
-        return
-    _mqcore.fail(status, text)
-    if _current is not None:
-        _current.interrupt()
+    """From a callback of the library: the run ends."""
+    if _current is None:
+        _mqcore.fail(status, text)
+    else:
+        _current.fail(status, text)
 
 
-def fail_by(error: BaseException, where: str) -> None:
+def fail_by(error: BaseException, where: str) -> int:
     """One line for the run's reason, the traceback for its log."""
     if isinstance(error, Failure):
         status, text = error.status, str(error)
@@ -40,7 +38,11 @@ def fail_by(error: BaseException, where: str) -> None:
         status = _mqcore.NETWORK if isinstance(error, OSError) else _mqcore.LIBRARY
         text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         sys.excepthook(type(error), error, error.__traceback__)
-    fail(status, text if where in _STEPS else f"{where}: {text}")
+    if where in _STEPS:
+        _mqcore.fail(status, text)
+    else:
+        fail(status, f"{where}: {text}")
+    return status
 
 
 def _with_status(method: Callable[..., None]) -> Callable[..., int]:
@@ -48,8 +50,8 @@ def _with_status(method: Callable[..., None]) -> Callable[..., int]:
         try:
             method(self, *arguments)
         except BaseException as error:  # SystemExit included: nothing may cross the ABI
-            fail_by(error, method.__name__)
-        return _mqcore.failed()
+            return fail_by(error, method.__name__)
+        return _mqcore.OK
 
     return guarded
 
@@ -63,7 +65,8 @@ class Session:
         self._client: Any = None
         self._receivers: list[asyncio.Task[None]] = []
         self._interrupted: asyncio.Future[None] | None = None
-        self.is_leaving = False
+        self._phase = ""
+        self._early_failure: Failure | None = None
 
     @_with_status
     def create(self) -> None:
@@ -82,7 +85,7 @@ class Session:
 
     @_with_status
     def connect(self, fields: dict[str, Any], source: Source, sink: Sink) -> None:
-        self.is_leaving = False
+        self._phase, self._early_failure = "connecting", None
         run = Run(fields)
         run.options = complete_options(getattr(self._module, "OPTIONS", {}), run.options)
         self._source, self._sink = source, sink
@@ -91,26 +94,34 @@ class Session:
             client.connect()
         else:
             self._loop.run_until_complete(self._connect(client))
+        if self._early_failure is not None:
+            raise self._early_failure
+        self._phase = "connected"
 
     async def _connect(self, client: Any) -> None:
-        from asyncio import timeout
+        from asyncio import FIRST_COMPLETED, wait
 
         self._interrupted = self._loop.create_future()
-        try:
-            async with timeout(CONNECT_TIMEOUT_S):
-                await client.connect()
-        except TimeoutError as error:
-            raise Failure(
+        task = self._loop.create_task(client.connect())
+        await wait((task, self._interrupted), timeout=CONNECT_TIMEOUT_S, return_when=FIRST_COMPLETED)
+        if not task.done() and self._interrupted.done():
+            await wait((task,), timeout=0.1)  # its own reason, if it has one, says more
+        if not task.done():
+            task.cancel()
+            await wait((task,), timeout=1.0)
+            raise self._early_failure or Failure(
                 _mqcore.NETWORK, f"not connected and subscribed within {CONNECT_TIMEOUT_S:.0f} s"
-            ) from error
+            )
+        task.result()
         if hasattr(client, "receivers"):
             for coroutine in client.receivers():
-                task = self._loop.create_task(coroutine)
-                task.add_done_callback(self._on_receiver_end)
-                self._receivers.append(task)
+                receiver = self._loop.create_task(coroutine)
+                receiver.add_done_callback(self._on_receiver_end)
+                self._receivers.append(receiver)
 
     @_with_status
     def drive(self) -> None:
+        self._phase = "driving"
         client, source = self._client, self._source
         if self._shape == "sync":
             wait = getattr(client, "wait", source.wait)
@@ -128,7 +139,7 @@ class Session:
 
     @_with_status
     def disconnect(self) -> None:
-        self.is_leaving = True
+        self._phase = "leaving"
         client, self._client = self._client, None
         try:
             if client is None:
@@ -159,8 +170,16 @@ class Session:
             self._loop.close()
         flush()
 
-    def interrupt(self) -> None:
-        """Ends a loop that sleeps; from any thread."""
+    def fail(self, status: int, text: str) -> None:
+        """From any thread. What breaks while leaving was not measured, so it is only logged. What breaks
+        while connecting waits for the reason that connect() itself may still give."""
+        if self._phase == "leaving":
+            _mqcore.log(_mqcore.LOG_WARNING, f"while leaving: {text}")
+            return
+        if self._phase == "connecting":
+            self._early_failure = self._early_failure or Failure(status, text)
+        else:
+            _mqcore.fail(status, text)
         if self._loop is not None and self._interrupted is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(_resolve, self._interrupted)
 
