@@ -37,6 +37,9 @@ class TextTable {
     std::string print(Format format, bool use_colour = false, std::size_t indent = 0) const;
 
   private:
+    std::string print_text(bool use_colour, std::size_t indent) const;
+    std::string print_markdown() const;
+
     std::vector<Column> columns_;
     std::vector<std::vector<TextCell>> rows_;
 };

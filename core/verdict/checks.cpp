@@ -56,9 +56,10 @@ std::string words_of_failure(const RunView& run) {
                        status.empty() ? "" : " [", status.empty() ? "" : status + "]");
 }
 
-// While the schedule ran, as opposed to starting up, connecting or leaving.
+// While the schedule ran, as opposed to starting up, connecting or leaving: the worker's own word for
+// it, or the session's.
 bool is_under_load(std::string_view phase) {
-    constexpr std::string_view kPhases[] = {"warmup", "window", "drain", "driving"};
+    constexpr std::string_view kPhases[] = {"driving", "warmup", "window", "drain"};
     return std::ranges::find(kPhases, phase) != std::end(kPhases);
 }
 
@@ -99,10 +100,10 @@ Finding find_harness_completed(const RunView& run, const Context&) {
     for (const Party party : {Party::host, Party::harness})
         if (has_failed(run, party))
             return blame(party, words_of_failure(run));
-    if (!run.window_ns)
-        return blame(Party::harness, "the run has no schedule");
-    return run.failure ? unavailable("the run ended early for another reason")
-                       : pass("carried the run out");
+    if (run.failure)
+        return unavailable("the run ended early for another reason");
+    return run.window_ns ? pass("carried the run out")
+                         : blame(Party::harness, "the run has no schedule");
 }
 
 Finding find_broker_counters_read(const RunView& run, const Context&) {

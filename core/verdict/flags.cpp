@@ -123,6 +123,26 @@ Raised raise_reordered(const RunView& run, const Context&) {
     return at_receivers(run, &ReceiveView::reordered, "messages after a later one");
 }
 
+// Nagle's algorithm holds a small packet back until the one before it is acknowledged, and the other
+// side may delay that by 40 ms.
+Raised raise_nagle_on(const RunView& run, const Context&) {
+    std::vector<std::string_view> parties;
+    if (run.raw["client"].boolean("tcp_nodelay") == false)
+        parties.push_back("the client");
+    if (run.raw["broker"].boolean("tcp_nodelay") == false)
+        parties.push_back("the broker");
+    if (parties.empty())
+        return std::nullopt;
+    return fmt::format("TCP_NODELAY is off at {}", fmt::join(parties, " and "));
+}
+
+Raised raise_teardown_failed(const RunView& run, const Context&) {
+    const Node teardown = run.raw["client"]["teardown"];
+    if (!teardown)
+        return std::nullopt;
+    return teardown.text("reason");
+}
+
 Raised raise_few_samples(const RunView& run, const Context&) {
     if (!run.result_receiver())
         return std::nullopt;
@@ -233,6 +253,22 @@ std::vector<FlagEntry> make_flags() {
          "A ledger saw a new sequence number below one that had arrived before.",
          {kMessages, kLoaded, kAnyQos},
          raise_reordered},
+        {"nagle_on",
+         "Small packets may be held back",
+         "Nagle's algorithm is on at a socket of this run. Together with delayed acknowledgements "
+         "it "
+         "holds small packets back for tens of milliseconds, which then is most of a round trip.",
+         "TCP_NODELAY, read from the socket itself, is off at the client's or the broker's end.",
+         {kMessages, kLoaded, kAnyQos},
+         raise_nagle_on},
+        {"teardown_failed",
+         "The client did not leave cleanly",
+         "The run itself is complete, but afterwards the client's process did not disconnect or "
+         "exit "
+         "as it should.",
+         "The process failed, or did not end in time, after it had handed over its counters.",
+         {kAnyKind, kAnyLoad, kAnyQos},
+         raise_teardown_failed},
         {"few_samples",
          "Few latency samples",
          "So few latencies were recorded that the high percentiles rest on single messages.",

@@ -113,6 +113,23 @@ const Case kCases[] = {
      [](Json& run) { at(run, "peer.report.receive.dup_flagged") = 1; }, "1 at the peer"},
     {"reordered", "a message after a later one", sub0_behind,
      [](Json& run) { at(run, "client.report.receive.ledger.reordered") = 5; }, "5 at the client"},
+    {"nagle_on", "a client that leaves Nagle's algorithm on", pub1,
+     [](Json& run) { at(run, "client").as_object()["tcp_nodelay"] = false; },
+     "TCP_NODELAY is off at the client"},
+    {"nagle_on", "a broker that does", pub1,
+     [](Json& run) {
+         at(run, "client").as_object()["tcp_nodelay"] = true;
+         at(run, "broker").as_object()["tcp_nodelay"] = false;
+     },
+     "TCP_NODELAY is off at the broker"},
+    {"nagle_on", "a socket that cannot be looked at", pub1,
+     [](Json& run) { at(run, "client").as_object()["tcp_nodelay"] = nullptr; }, "", false},
+    {"teardown_failed", "a client that does not exit", idle_document,
+     [](Json& run) {
+         at(run, "client").as_object()["teardown"] =
+             JsonObject{{"party", "client"}, {"reason", "it did not exit after 'finished'"}};
+     },
+     "it did not exit"},
     {"few_samples", "a window with few latencies", pub1,
      [](Json& run) { at(run, "peer.report.receive.transit") = histogram_of(999, 1000, 1); },
      "999 samples"},
