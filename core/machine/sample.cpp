@@ -247,8 +247,8 @@ ProcessUse ProcessSampler::use_between(const ProcessSample& before,
     split_cpu(before, after, use);
     sum_switches(before, after, use);
     if (!use.cpu_ns)
-        for (const char* name : {"cpu_user_ns", "cpu_sys_ns"})
-            use.unavailable.insert({name, "the total is not known"});
+        for (const char* name : {"cpu_ns", "cpu_user_ns", "cpu_sys_ns"})
+            use.unavailable.insert({name, "there are no two CPU times to subtract"});
     return use;
 }
 
