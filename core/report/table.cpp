@@ -42,7 +42,9 @@ std::string formatted(double value, verdict::Unit unit) {
     case verdict::Unit::kibibytes:
         return fmt::format("{:.1f} MiB", value / 1024);
     case verdict::Unit::count:
-        return short_number(value);
+        return value == static_cast<double>(static_cast<std::uint64_t>(value))
+                   ? support::format_count(static_cast<std::uint64_t>(value))
+                   : short_number(value);
     }
     return {};
 }
@@ -185,6 +187,8 @@ bool is_thin(const CellMetric& metric, const verdict::MetricEntry& entry) {
 struct Legend {
     std::set<std::string> flags;
     bool has_thin = false;
+    bool has_spread = false;
+    bool has_latency = false;
     std::vector<std::string> unavailable; // "rss_peak_kib of paho: why"
 };
 
@@ -199,6 +203,7 @@ TextCell value_cell(const Cell& cell, const BlockColumn& column, Legend& legend)
             fmt::format("{} of {}: {}", entry.id, cell.client, metric.unavailable));
         return {std::string(kUnknown), Paint::dim};
     }
+    legend.has_latency |= !entry.histogram.empty();
     const bool has_thin_tail = is_thin(metric, entry);
     legend.has_thin |= has_thin_tail;
     return {(has_thin_tail ? "~" : "") +
@@ -206,10 +211,11 @@ TextCell value_cell(const Cell& cell, const BlockColumn& column, Legend& legend)
 }
 
 // Largest less smallest of the runs, against the median.
-TextCell spread_cell(const Cell& cell) {
+TextCell spread_cell(const Cell& cell, Legend& legend) {
     const auto found = cell.metrics.find("rate");
     if (cell.valid_runs < 2 || found == cell.metrics.end() || found->second.value.value_or(0) <= 0)
         return {};
+    legend.has_spread = true;
     return {fmt::format("{:.1f} %", 100 * (*found->second.highest - *found->second.lowest) /
                                         *found->second.value)};
 }
@@ -264,7 +270,7 @@ std::string table_of(const Block& block, const TableStyle& style, Legend& legend
         for (const BlockColumn& column : shown)
             row.push_back(value_cell(*cell, column, legend));
         if (is_ranked)
-            row.push_back(spread_cell(*cell));
+            row.push_back(spread_cell(*cell, legend));
         row.push_back({fmt::format("{}/{}", cell->valid_runs, cell->runs),
                        cell->valid_runs == cell->runs ? Paint::none : Paint::yellow});
         if (has_regime)
@@ -341,24 +347,39 @@ std::vector<std::string> labels_of(const Json& manifest, const std::vector<Block
         labels.push_back(why.empty() ? "NOT COMPARABLE"
                                      : fmt::format("NOT COMPARABLE: {}", fmt::join(why, "; ")));
     }
-    const bool is_complete =
-        std::ranges::all_of(blocks, [](const Block& block) { return block.not_run.empty(); });
-    if (root.text("state") != "finished" || !is_complete)
-        labels.push_back(fmt::format("INCOMPLETE: the campaign is {}", root.text("state")));
+    std::size_t missing = 0;
+    for (const Block& block : blocks)
+        missing += block.not_run.size();
+    std::vector<std::string> incomplete;
+    if (root.text("state") != "finished")
+        incomplete.push_back("the campaign is " + root.text("state"));
+    if (missing > 0)
+        incomplete.push_back(
+            fmt::format("{} {} not run", missing, missing == 1 ? "pair was" : "pairs were"));
+    if (!incomplete.empty())
+        labels.push_back(fmt::format("INCOMPLETE: {}", fmt::join(incomplete, "; ")));
     return labels;
 }
 
 std::string legend_text(const Legend& legend, Format format) {
     std::vector<std::string> lines;
-    for (const verdict::FlagEntry& entry : verdict::flags())
-        if (legend.flags.contains(entry.id))
-            lines.push_back(fmt::format("{}: {}", entry.id, entry.says));
+    if (legend.has_spread)
+        lines.push_back("spread: largest less smallest of the valid runs, against their median.");
+    if (legend.has_latency)
+        lines.push_back(
+            "p50, p99: from the publish to the arrival (round trip: of the answer); due: "
+            "from when the message was due; lag: how late it was sent.");
     if (legend.has_thin)
         lines.push_back(fmt::format("~: fewer than {} samples lie above this percentile.",
                                     verdict::kSamplesBehind));
+    for (const verdict::FlagEntry& entry : verdict::flags())
+        if (legend.flags.contains(entry.id))
+            lines.push_back(fmt::format("{}: {}", entry.id, entry.says));
     for (const std::string& line : legend.unavailable)
-        lines.push_back(fmt::format("{} {}", kUnknown, line));
-    return lines.empty() ? std::string() : '\n' + list_of(lines, format);
+        lines.push_back(fmt::format("{}: {}", kUnknown, line));
+    if (lines.empty())
+        return {};
+    return (format == Format::markdown ? "\n---\n\n" : "\n") + list_of(lines, format);
 }
 
 std::string block_text(const Block& block, const TableStyle& style, Legend& legend) {
@@ -375,7 +396,7 @@ std::string block_text(const Block& block, const TableStyle& style, Legend& lege
     if (!table.empty())
         out += '\n' + table;
     if (!notes.empty())
-        out += (is_markdown || table.empty() ? "\n" : "") + notes;
+        out += '\n' + notes;
     return out;
 }
 

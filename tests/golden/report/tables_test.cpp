@@ -1,0 +1,112 @@
+// The terminal's tables, to the byte, and the results folder of the same campaign, which the schema of
+// the result format is tested with (tests/integration/results_schema_test.py).
+
+#include "report/table.hpp"
+#include "support/campaign_documents.hpp"
+#include "support/catch.hpp"
+#include "support/golden.hpp"
+
+namespace {
+
+using namespace mqcore;
+using namespace mqcore::tests;
+
+const std::filesystem::path kFolder =
+    std::filesystem::path(MQCORE_SOURCE_DIR) / "tests/golden/report";
+
+std::string table_of(const CampaignDocuments& campaign, const report::TableStyle& style) {
+    return report::campaign_table(campaign.manifest, verdict::cells_of(campaign.runs), style);
+}
+
+scenario::Point point(const char* id, scenario::Kind kind, std::uint32_t qos,
+                      const char* question) {
+    scenario::Point made{.id = id};
+    made.kind = kind;
+    made.qos = qos;
+    made.question = question;
+    return made;
+}
+
+std::vector<scenario::Scenario> scenarios() {
+    scenario::Scenario core{.suite = "core"};
+    core.points = {point("pub_qos0_max", scenario::Kind::pub, 0, "How many get out?"),
+                   point("pub_qos1_max", scenario::Kind::pub, 1, "How many complete?"),
+                   point("rtt_qos1_fixed", scenario::Kind::rtt, 1, "请求要等多久?"),
+                   point("idle_connect", scenario::Kind::idle, 0, "What does idling cost?")};
+    core.points[0].is_capacity = true;
+    core.points[1].is_capacity = true;
+    core.points[1].payload_bytes = 16384;
+    core.points[2].rate = 1000;
+    core.points[2].has_tls = true;
+    core.points[2].protocol = measure::Protocol::v5;
+    return {core};
+}
+
+driver::Descriptor client(const char* id, const char* library, std::uint32_t shape) {
+    driver::Descriptor made{.id = id, .library = library};
+    made.claims = {.shape = shape,
+                   .protocols = MQCORE_V311 | MQCORE_V5,
+                   .publish_qos = MQCORE_QOS0 | MQCORE_QOS1,
+                   .subscribe_qos = MQCORE_QOS0 | MQCORE_QOS1 | MQCORE_QOS2,
+                   .features = MQCORE_FEATURE_TLS | MQCORE_FEATURE_RECEIVE_MAXIMUM,
+                   .max_window = 0,
+                   .qos0_completion = MQCORE_QOS0_WRITTEN};
+    return made;
+}
+
+} // namespace
+
+TEST_CASE("a campaign's table on a terminal") {
+    check_golden(kFolder / "campaign.txt", table_of(campaign_documents(), {}));
+}
+
+TEST_CASE("a campaign's table in colour") {
+    check_golden(kFolder / "campaign-colour.txt",
+                 table_of(campaign_documents(), {.use_colour = true}));
+}
+
+TEST_CASE("a campaign's table as Markdown") {
+    check_golden(kFolder / "campaign.md",
+                 table_of(campaign_documents(), {.format = report::Format::markdown}));
+}
+
+TEST_CASE("a campaign that is not comparable and was interrupted says so first") {
+    CampaignDocuments campaign = campaign_documents();
+    at(campaign.manifest, "comparable") = false;
+    at(campaign.manifest, "not_comparable_because") =
+        JsonArray{"profile smoke", "2 physical cores, a comparable run needs 4"};
+    at(campaign.manifest, "state") = "interrupted";
+    campaign.runs.resize(4);
+    check_golden(kFolder / "campaign-interrupted.txt", table_of(campaign, {}));
+}
+
+TEST_CASE("points and refused pairs of mqcore list") {
+    const std::vector<report::RefusedPair> refused = {
+        {"amqtt", "rtt_qos1_fixed", {"MQTT 5", "TLS"}}};
+    check_golden(kFolder / "points.txt", report::points_table(scenarios(), refused, {}));
+    check_golden(kFolder / "points.md",
+                 report::points_table(scenarios(), {}, {.format = report::Format::markdown}));
+}
+
+TEST_CASE("clients of mqcore clients") {
+    const std::vector<driver::Descriptor> clients = {
+        client("paho-c", "Eclipse Paho C", MQCORE_SHAPE_NOWAIT),
+        client("paho", "Eclipse Paho Python", MQCORE_SHAPE_SYNC)};
+    check_golden(kFolder / "clients.txt",
+                 report::clients_table(clients, {{"paho-c", "1.3.12"}}, {}));
+}
+
+TEST_CASE("the results folder of the tests is what the judge makes of its runs") {
+    const CampaignDocuments campaign = campaign_documents();
+    check_golden(kFolder / "results/manifest.json", support::print_json_pretty(campaign.manifest));
+    for (const char* name : {"gmqtt", "paho", "paho-c"}) {
+        JsonArray runs;
+        for (const Json& run : campaign.runs)
+            if (run.as_object().at("client_name") == name)
+                runs.push_back(run);
+        check_golden(kFolder / "results" / (std::string(name) + ".json"),
+                     support::print_json_pretty(JsonObject{{"format", "mqcore-results/1"},
+                                                           {"client", name},
+                                                           {"runs", std::move(runs)}}));
+    }
+}

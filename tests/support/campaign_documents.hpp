@@ -1,0 +1,183 @@
+#pragma once
+// A small campaign as core/campaign writes it: three clients on four points, with a bit of everything
+// that a table has to show. Made from the good runs of run_documents.hpp.
+
+#include "run_documents.hpp"
+#include "verdict/judge.hpp"
+
+#include <string>
+#include <vector>
+
+namespace mqcore::tests {
+
+struct CampaignDocuments {
+    Json manifest;
+    std::vector<Json> runs; // judged, in the order in which they ran
+};
+
+inline Json client_document(const char* id, const char* library, const char* shape,
+                            JsonArray protocols) {
+    return JsonObject{{"id", id},
+                      {"library", library},
+                      {"summary", "a client of the tests"},
+                      {"package", ""},
+                      {"claims", JsonObject{{"shape", shape},
+                                            {"protocols", std::move(protocols)},
+                                            {"publish_qos", JsonArray{0, 1, 2}},
+                                            {"subscribe_qos", JsonArray{0, 1, 2}},
+                                            {"features", JsonArray{"tls"}},
+                                            {"max_window", 0},
+                                            {"qos0_completion", "written"}}},
+                      {"files", JsonObject{{"driver.toml", std::string(64, 'a')}}},
+                      {"environment", nullptr},
+                      {"options", JsonObject{}}};
+}
+
+inline Json manifest_document(JsonArray points) {
+    return JsonObject{
+        {"format", "mqcore-results/1"},
+        {"id", "20250101T000000Z-core"},
+        {"created", "2025-01-01T00:00:00Z"},
+        {"state", "finished"},
+        {"mqcore", JsonObject{{"version", "0.1.0"},
+                              {"programs", JsonObject{{"mqcore", std::string(64, 'b')}}}}},
+        {"profile", JsonObject{{"name", "standard"},
+                               {"warmup_ns", 2000 * kMillion},
+                               {"window_ns", 8000 * kMillion},
+                               {"drain_ns", 2000 * kMillion},
+                               {"runs", 2}}},
+        {"comparable", true},
+        {"not_comparable_because", JsonArray{}},
+        {"scenarios", JsonArray{JsonObject{{"suite", "core"},
+                                           {"title", "Core points"},
+                                           {"file", "core.toml"},
+                                           {"sha256", std::string(64, 'c')}}}},
+        {"points", std::move(points)},
+        {"clients",
+         JsonArray{client_document("gmqtt", "gmqtt", "nowait", {"3.1.1", "5"}),
+                   client_document("paho", "Eclipse Paho Python", "sync", {"3.1.1", "5"}),
+                   client_document("paho-c", "Eclipse Paho C", "nowait", {"3.1.1", "5"})}},
+        {"refused",
+         JsonArray{JsonObject{{"client", "gmqtt"},
+                              {"point", "rtt_qos2_fixed"},
+                              {"missing", JsonArray{"QoS 2 publish", "QoS 2 subscribe"}}}}},
+        {"machine",
+         JsonObject{{"cpu_model", "a processor"}, {"cores", 4}, {"unavailable", JsonObject{}}}},
+        {"cores", JsonObject{{"cpus", JsonObject{{"broker", JsonArray{0}},
+                                                 {"client", JsonArray{1}},
+                                                 {"peer", JsonArray{2}},
+                                                 {"orchestrator", JsonArray{3}}}},
+                             {"shares_cores", false},
+                             {"sharing", ""}}},
+        {"broker", JsonObject{{"managed", true},
+                              {"version", "2.0.11"},
+                              {"config_sha256", std::string(64, 'd')},
+                              {"binary_sha256", std::string(64, 'e')},
+                              {"config", "persistence false\n"},
+                              {"witness", nullptr}}},
+        {"ceilings", JsonArray{JsonObject{{"qos", 0},
+                                          {"protocol", "3.1.1"},
+                                          {"payload_bytes", 256},
+                                          {"rate", 160'000.0},
+                                          {"receive_offer", 144'000.0}}}}};
+}
+
+// Gives a good run its place in the campaign.
+inline Json placed(Json run, const char* client, const char* point, std::uint64_t number,
+                   const char* question) {
+    at(run, "client_name") = client;
+    at(run, "client.driver.id") = client;
+    at(run, "point") = point;
+    at(run, "spec.id") = point;
+    at(run, "spec.question") = question;
+    at(run, "run") = number;
+    return run;
+}
+
+inline CampaignDocuments campaign_documents() {
+    const char* const kFast = "How many QoS 0 messages per second get out?";
+    const char* const kFixed = "What does publishing cost at 2,000 messages per second?";
+    const char* const kRound = "How long does a QoS 2 request wait for its answer?";
+    const char* const kIdle = "What does an idle connection cost?";
+    CampaignDocuments campaign;
+
+    struct Capacity {
+        const char* client;
+        std::uint64_t rates[2];
+        std::uint64_t broker_ms;
+    };
+    for (const Capacity& one :
+         {Capacity{"gmqtt", {40'110, 39'870}, 2600}, Capacity{"paho", {11'702, 11'690}, 1400},
+          Capacity{"paho-c", {151'204, 152'919}, 7300}})
+        for (std::uint64_t number : {1u, 2u}) {
+            Json run = placed(pub_document(0, 0), one.client, "pub_qos0_max", number, kFast);
+            const std::uint64_t window = one.rates[number - 1] * 8;
+            const std::uint64_t total = window * 5 / 4;
+            at(run, "client.report.send") = send_report({total, window, false, 0});
+            Json received = receive_report(total, window, false);
+            received.as_object()["transit"] = histogram_of(2000, 100'000, 100);
+            at(run, "peer.report.receive") = std::move(received);
+            set_counters(run, total, 0);
+            at(run, "resources.broker.cpu_ns") = one.broker_ms * kMillion;
+            campaign.runs.push_back(std::move(run));
+        }
+
+    for (std::uint64_t number : {1u, 2u}) {
+        Json good = placed(pub_document(), "gmqtt", "pub_qos1_fixed", number, kFixed);
+        at(good, "resources.client") = use_of(4100 * kMillion, 900 * kMillion);
+        campaign.runs.push_back(good);
+
+        Json slow = placed(pub_document(), "paho", "pub_qos1_fixed", number, kFixed);
+        at(slow, "client.report.send.sent_window") = 14'100;
+        at(slow, "client.report.send.slept") = 0;
+        campaign.runs.push_back(slow);
+
+        Json native = placed(pub_document(), "paho-c", "pub_qos1_fixed", number, kFixed);
+        at(native, "resources.client") = use_of(310 * kMillion, 290 * kMillion);
+        if (number == 2)
+            at(native, "resources.host.other_busy_cores") = 0.93;
+        campaign.runs.push_back(native);
+    }
+
+    for (std::uint64_t number : {1u, 2u}) {
+        Json died = placed(rtt_document(2), "paho", "rtt_qos2_fixed", number, kRound);
+        at(died, "failure") =
+            JsonObject{{"party", "client"},
+                       {"phase", "driving"},
+                       {"status", "killed"},
+                       {"reason", "signal 11 (SIGSEGV) while 'driving' (window)"}};
+        at(died, "client.report") = nullptr;
+        at(died, "peer.report") = nullptr;
+        at(died, "log_tail") = "[driver] going down\n";
+        campaign.runs.push_back(died);
+
+        Json blind = placed(rtt_document(2), "paho-c", "rtt_qos2_fixed", number, kRound);
+        at(blind, "broker.witness.publish_received.qos2") = "blind";
+        at(blind, "broker.delta.publish_received") = 0;
+        at(blind, "client.report.receive.transit") = histogram_of(400, 900'000, 1000);
+        at(blind, "resources.client.rss_peak_kib") = nullptr;
+        at(blind, "resources.client.unavailable").as_object()["rss_peak_kib"] = "permission denied";
+        campaign.runs.push_back(blind);
+    }
+
+    for (const char* client : {"gmqtt", "paho-c"})
+        for (std::uint64_t number : {1u, 2u})
+            campaign.runs.push_back(placed(idle_document(), client, "idle_connect", number, kIdle));
+
+    JsonArray points;
+    for (const Json& run : campaign.runs) {
+        const Json& spec = run.as_object().at("spec");
+        const bool is_new = std::none_of(points.begin(), points.end(), [&](const Json& point) {
+            return point.as_object().at("id") == spec.as_object().at("id");
+        });
+        if (is_new)
+            points.push_back(spec);
+    }
+    campaign.manifest = manifest_document(std::move(points));
+    const verdict::Context context = verdict::context_from_manifest(campaign.manifest);
+    for (Json& run : campaign.runs)
+        verdict::judge_into(run, context);
+    return campaign;
+}
+
+} // namespace mqcore::tests
