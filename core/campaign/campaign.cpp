@@ -166,7 +166,8 @@ Result<void> Campaign::measure_ceilings() {
         const std::uint32_t tag = new_tag();
         const measure::PeerSpec sink = *wire(load, {.tag = tag}).peer;
         load.kind = Kind::sub;
-        const measure::PeerSpec source = *wire(load, {.tag = tag}).peer;
+        measure::PeerSpec source = *wire(load, {.tag = tag}).peer;
+        source.endpoint.client_id += "s"; // both peers stand on the peer's side here
         Result<double> rate = session_->relay_rate(source, sink, kCeilingSchedule,
                                                    store_->logs() / "ceiling.log");
         if (!rate) {

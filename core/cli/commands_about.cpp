@@ -7,7 +7,7 @@
 #include "machine/doctor.hpp"
 #include "report/table.hpp"
 #include "report/text_table.hpp"
-#include "scenario/keys.hpp"
+#include "scenario/reference.hpp"
 #include "verdict/cell.hpp"
 #include "verdict/explain.hpp"
 
