@@ -1,0 +1,17 @@
+#pragma once
+// A session's folder for a test, and the fake party's path.
+
+#include "session/temp_dir.hpp"
+#include "support/catch.hpp"
+
+namespace mqcore::test {
+
+inline session::TempDir scratch() {
+    auto folder = session::TempDir::create();
+    REQUIRE(folder);
+    return std::move(*folder);
+}
+
+inline std::filesystem::path fake_party() { return MQCORE_BUILD_DIR "/bin/session-fake-party"; }
+
+} // namespace mqcore::test
