@@ -101,7 +101,11 @@ class _Paho:
             remaining = deadline - time.monotonic()
             if remaining <= 0:
                 raise Failure(NETWORK, f"no {packet} within {CONNECT_TIMEOUT_S:.0f} s")
-            self._serve_for(remaining)
+            try:
+                self._serve_for(remaining)
+            except Failure:
+                if arrived() is None:  # else it came just before the connection was closed
+                    raise
 
     def _publish(self, message: Message):
         client = self._client

@@ -56,6 +56,82 @@ class Broker:
         self.process.wait()
 
 
+class Scripted:
+    """The server's side by hand, one connection: what a well-behaved broker never does."""
+
+    def __init__(self, *, connack: int = 0, suback: int | None = None, silent: bool = False) -> None:
+        self._connack, self._suback, self._silent = connack, suback, silent
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self.connect = b""  # body of the CONNECT packet
+        self.arrived: list[tuple[int, int]] = []  # (packet type, identifier) of PUBLISH and PUBREL
+        self.withhold = {0x30, 0x62}  # whose answers wait for release()
+        self.reason = 0  # of the answers, MQTT 5
+        self._held: list[tuple[int, bytes]] = []
+        self._socket: socket.socket | None = None
+        self._lock = threading.Lock()
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def close(self) -> None:
+        self._listener.close()
+        if self._socket is not None:
+            self._socket.close()
+
+    def drop(self) -> None:
+        self._socket.shutdown(socket.SHUT_RDWR)
+
+    def release(self) -> None:
+        with self._lock:
+            self.withhold = set()
+            for kind, identifier in self._held:
+                self._answer(kind, identifier)
+
+    def _serve(self) -> None:
+        try:
+            self._socket, _ = self._listener.accept()
+            wire = Connection.__new__(Connection)
+            wire._socket, wire._buffer, wire._write_lock = self._socket, b"", threading.Lock()
+            self._wire = wire
+            while True:
+                kind, body = wire._packet()
+                with self._lock:
+                    self._take(kind, body)
+        except (OSError, ValueError):
+            return
+
+    @property
+    def is_v5(self) -> bool:
+        return self.connect[6] == 5
+
+    def _take(self, kind: int, body: bytes) -> None:
+        if kind == 0x10:
+            self.connect = body
+            if not self._silent:
+                self._wire._send(0x20, bytes([0, self._connack]) + (b"\0" if self.is_v5 else b""))
+            if self._connack:
+                self._socket.shutdown(socket.SHUT_RDWR)
+        elif kind == 0x82:
+            at = 3 if self.is_v5 else 2
+            qos = body[-1] & 3 if self._suback is None else self._suback
+            self._wire._send(0x90, body[:2] + (b"\0" if at == 3 else b"") + bytes([qos]))
+        elif kind & 0xF0 == 0x30 and kind & 6:
+            at = 2 + int.from_bytes(body[:2], "big")
+            self._hold_or_answer(kind & 0x36, body[at : at + 2], 0x30)
+        elif kind == 0x62:
+            self._hold_or_answer(kind, body[:2], 0x62)
+
+    def _hold_or_answer(self, kind: int, identifier: bytes, group: int) -> None:
+        self.arrived.append((kind, int.from_bytes(identifier, "big")))
+        if group in self.withhold:
+            self._held.append((kind, identifier))
+        else:
+            self._answer(kind, identifier)
+
+    def _answer(self, kind: int, identifier: bytes) -> None:
+        answer = {0x32: 0x40, 0x34: 0x50, 0x62: 0x70}[kind]
+        self._wire._send(answer, identifier + (bytes([self.reason]) if self.reason else b""))
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -183,3 +259,9 @@ def _field(data: bytes) -> bytes:
 
 def sequence_of(payload: bytes) -> int:
     return int.from_bytes(payload[8:16], "little")
+
+
+def payload(sequence: int, size: int, tag: int) -> bytes:
+    """What the core's peer would send."""
+    fill = bytes(position % 251 ^ 0x5A for position in range(20, size))
+    return struct.pack("<QQI", time.monotonic_ns(), sequence, tag) + fill

@@ -66,6 +66,10 @@ def driver_folder(driver_id: str) -> Path:
     return PLUGINS / driver_id
 
 
+def temporary_folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="mqcore-test-")
+
+
 class Case(unittest.TestCase):
     """Runs drivers in workers and keeps a broken run's log in the failure message."""
 
@@ -101,7 +105,7 @@ class Case(unittest.TestCase):
 
     def make_driver(self, shape: str, code: str, options: str = "") -> Path:
         """A driver folder of the test's own."""
-        folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="mqcore-driver-")))
+        folder = Path(self.enterContext(temporary_folder()))
         template = (driver_folder("python-null") / "driver.toml").read_text()
         template = template.replace('shape = "sync"', f'shape = "{shape}"')
         (folder / "driver.toml").write_text(template)
