@@ -123,8 +123,9 @@ int doctor(bool wants_json) {
             const bool is_ready = environment && environment->is_ready;
             questions.environments.push_back({.name = client.id,
                                               .is_ready = is_ready,
-                                              .detail = environment ? environment->reason
-                                                                    : support::one_line(environment.error())});
+                                              .detail = is_ready      ? version_of(*environment, client)
+                                                        : environment ? environment->reason
+                                                                      : support::one_line(environment.error())});
         }
     const std::vector<machine::Finding> findings = machine::examine(questions);
     if (wants_json) {

@@ -155,7 +155,9 @@ Answer environments(const Host& host) {
     std::string ready, missing;
     for (const OutsideStatus& status : host.ask.environments) {
         std::string& list = status.is_ready ? ready : missing;
-        list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", status.name, status.detail);
+        list += (list.empty() ? "" : ", ") + status.name;
+        if (!status.detail.empty())
+            list += fmt::format(" ({})", status.detail);
     }
     if (!missing.empty())
         return {Outcome::warn, "not ready: " + missing,

@@ -16,10 +16,13 @@ static const mqcore_info info = {
     .qos0_completion = MQCORE_QOS0_HANDED_OVER,
 };
 
-static const mqcore_run *current_run; /* one instance a process: the worker hosts one run */
+/* One instance a process: the worker hosts one run. */
+static const mqcore_host *current_host;
+static const mqcore_run *current_run;
 
 static int32_t create(const mqcore_host *host, void **self)
 {
+    current_host = host;
     host->note(host, "library.version", "none");
     *self = (void *)&info;
     return MQCORE_OK;
@@ -28,6 +31,10 @@ static int32_t create(const mqcore_host *host, void **self)
 static int32_t connect_all(void *self, const mqcore_run *run)
 {
     (void)self;
+    if (run->option_count > 0) {
+        current_host->fail(current_host, MQCORE_CONFIG, "the null driver has no options");
+        return MQCORE_CONFIG;
+    }
     current_run = run;
     return MQCORE_OK;
 }
