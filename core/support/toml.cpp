@@ -34,7 +34,7 @@ namespace {
 SourceRange range_of(const toml::source_region& region);
 TomlValue convert(const toml::node& node);
 bool check_encoding(const SourceFile& source, DiagnosticList& diagnostics);
-bool check_key_depth(const SourceFile& source, DiagnosticList& diagnostics);
+bool check_outside_of_texts(const SourceFile& source, DiagnosticList& diagnostics);
 void report_syntax(const toml::parse_error& error, DiagnosticList& diagnostics);
 void report_unreadable_line(DiagnosticList& diagnostics);
 
@@ -66,7 +66,7 @@ std::string_view name_of(TomlValue::Type type) {
 }
 
 std::optional<TomlValue> parse_toml(const SourceFile& source, DiagnosticList& diagnostics) {
-    if (!check_encoding(source, diagnostics) || !check_key_depth(source, diagnostics))
+    if (!check_encoding(source, diagnostics) || !check_outside_of_texts(source, diagnostics))
         return std::nullopt;
     try {
         const toml::parse_result parsed =
@@ -166,26 +166,39 @@ bool check_encoding(const SourceFile& source, DiagnosticList& diagnostics) {
     return true;
 }
 
-// The end of the string that starts with the quote at `at`: behind its closing quotes, or at the end
-// of the text.
+// Behind the string whose first quote is at `at`; its end of line when it is not closed there.
 std::size_t end_of_string(std::string_view content, std::size_t at) {
     const char quote = content[at];
-    const std::string_view closing = content.substr(at).starts_with(std::string(3, quote))
-                                         ? content.substr(at, 3)
-                                         : content.substr(at, 1);
+    const bool has_lines = content.substr(at).starts_with(std::string(3, quote));
+    const std::string_view closing = content.substr(at, has_lines ? 3 : 1);
     for (at += closing.size(); at < content.size(); ++at) {
-        if (quote == '"' && content[at] == '\\')
+        if (quote == '"' && content[at] == '\\') {
             ++at;
-        else if (content.substr(at).starts_with(closing))
-            return at + closing.size();
-        else if (closing.size() == 1 && content[at] == '\n')
+        } else if (content.substr(at).starts_with(closing)) {
+            at += closing.size();
+            // Up to two quotes before the closing ones belong to the text (TOML 1.0, String).
+            for (int more = 0; has_lines && more < 2 && at < content.size(); ++more)
+                at += content[at] == quote ? 1 : 0;
             return at;
+        } else if (!has_lines && content[at] == '\n') {
+            return at;
+        }
     }
     return content.size();
 }
 
-// The library recurses into every part of a dotted key, and a file may have a million.
-bool check_key_depth(const SourceFile& source, DiagnosticList& diagnostics) {
+void report_stray_character(std::string_view content, std::size_t at, DiagnosticList& diagnostics) {
+    std::size_t end = at + 1;
+    while (end < content.size() && (static_cast<unsigned char>(content[end]) & 0xC0u) == 0x80u)
+        ++end;
+    diagnostics.error(range_of_byte(content, at),
+                      fmt::format("'{}' stands outside of quotes", content.substr(at, end - at)),
+                      "text stands in straight quotes: \"like this\"");
+}
+
+// What the library must not meet: it recurses into every part of a dotted key, of which a file may
+// have a million, and its test for white space is undefined for many characters that are no ASCII.
+bool check_outside_of_texts(const SourceFile& source, DiagnosticList& diagnostics) {
     constexpr std::size_t kDotsMax = 7;
     const std::string_view content = source.content;
     std::size_t dots = 0;
@@ -197,6 +210,10 @@ bool check_key_depth(const SourceFile& source, DiagnosticList& diagnostics) {
         }
         if (c == '#')
             at = std::min(content.find('\n', at), content.size() - 1);
+        if (static_cast<unsigned char>(c) >= 0x80) {
+            report_stray_character(content, at, diagnostics);
+            return false;
+        }
         if (c == '.' && ++dots > kDotsMax) {
             diagnostics.error(range_of_byte(content, at),
                               fmt::format("a key with more than {} parts", kDotsMax + 1));

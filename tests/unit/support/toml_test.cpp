@@ -107,6 +107,26 @@ TEST_CASE("a key that stands twice is an error at the second one") {
     CHECK(parse("[t]\n[t]\n").found[0].message == "'t' stands twice");
 }
 
+TEST_CASE("a character that is no ASCII is refused outside of quotes, at its place") {
+    const auto parsed = parse("a = 1\nb = \xE2\x80\x9C"
+                              "256B\xE2\x80\x9D\n");
+    REQUIRE(parsed.found.size() == 1);
+    CHECK(parsed.found[0].line == 2);
+    CHECK(parsed.found[0].column == 5);
+    CHECK(parsed.found[0].message == "'\xE2\x80\x9C' stands outside of quotes");
+    CHECK(parse("\xC3\xB6 = 1").found.size() == 1);
+    CHECK(parse("# \xC3\xB6\n'\xC3\xB6' = \"\xC3\xB6\" # \xC3\xB6").found.empty());
+}
+
+TEST_CASE("quotes before the closing ones belong to a text of several lines") {
+    const auto parsed =
+        parse("a = [\"\"\"x\"\"\"\", \"\"\"\xC3\xB6\"\"\"\"\", '''\\'''', '\xC3\xB6']\n");
+    INFO(format_diagnostics(parsed.found));
+    REQUIRE(parsed.root);
+    CHECK(at(*parsed.root, "a").items.size() == 4);
+    CHECK(at(*parsed.root, "a").items[1].text == "\xC3\xB6\"\"");
+}
+
 TEST_CASE("a line on which the library loses its own state is named") {
     const auto parsed = parse("a = 1\nb = \"\"\"\ntext\n\"\"\"\n  [.c]\nd = 1\n");
     CHECK_FALSE(parsed.root);
