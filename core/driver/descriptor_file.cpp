@@ -235,8 +235,8 @@ bool knows_word(const support::SchemaKey& key, const TomlValue& word) {
            std::ranges::find(key.words, word.text) != key.words.end();
 }
 
-// A newer minor version only adds, so what this one does not know can be left out of its file: keys,
-// and words of a list.
+// A newer minor version only adds, so what this one does not know can be left out of its file:
+// keys, and words of a list.
 void leave_out_what_is_newer(TomlValue& root, DiagnosticList& diagnostics) {
     for (TomlMember& member : root.members) {
         const auto& tables = descriptor_schema().tables;

@@ -1,7 +1,7 @@
 #pragma once
 // Finds drivers and hosts: in the folders of MQCORE_PLUGIN_PATH, then in the given roots, or by an
-// explicit path. The first match of an id wins, also when it is broken: naming something that exists
-// but fails never falls through to another. Reads only driver.toml and host.toml.
+// explicit path. The first match of an id wins, also when it is broken: naming something that
+// exists but fails never falls through to another. Reads only driver.toml and host.toml.
 
 #include "driver/descriptor.hpp"
 #include "support/diagnostic.hpp"
@@ -19,8 +19,9 @@ struct SearchPlaces {
     std::vector<std::filesystem::path> roots; // then these; one that does not exist is passed over
 };
 
-// MQCORE_PLUGIN_PATH and the plugin folders that belong to a program in `program_folder`: the build's
-// ("../plugins") and the installation's ("../lib/mqcore/plugins", "../lib/ARCH/mqcore/plugins").
+// MQCORE_PLUGIN_PATH and the plugin folders that belong to a program in `program_folder`: the
+// build's ("../plugins") and the installation's ("../lib/mqcore/plugins",
+// "../lib/ARCH/mqcore/plugins").
 SearchPlaces default_places(const std::filesystem::path& program_folder);
 
 // A second plugin of an id, further down the search path.
@@ -55,7 +56,8 @@ struct Catalogue {
 Catalogue discover(const SearchPlaces& places);
 
 // One driver by id, or by path when the name holds a '/' or ends in .so or .toml: its folder, its
-// driver.toml or its library. An unknown id is an Error with the nearest one and the places searched.
+// driver.toml or its library. An unknown id is an Error with the nearest one and the places
+// searched.
 support::Result<Descriptor> driver_named(std::string_view name, const Catalogue& catalogue);
 
 } // namespace mqcore::driver

@@ -24,10 +24,12 @@ struct Environment {
     support::JsonObject facts;  // for the manifest: versions, build, hashes
 };
 
-// True when the driver's host brings an environment tool; `host` null: a driver with its own library.
+// True when the driver's host brings an environment tool; `host` null: a driver with its own
+// library.
 bool needs_environment(const Host* host);
 
-// What is there now. Ready, without a path, for a driver that needs none. Takes well under a second.
+// What is there now. Ready, without a path, for a driver that needs none. Takes well under a
+// second.
 support::Result<Environment> environment_status(const Descriptor& driver, const Host* host,
                                                 const EnvironmentOptions& options = {});
 // Makes or completes it; may download and build for minutes. What the tool says goes to stderr.

@@ -24,8 +24,8 @@ constexpr std::uint32_t kPacketBytesMax = 268'435'455;
 // A fixed offer: from what measure::Offer can represent to more than any client has done.
 constexpr double kRateMin = 0.01;
 constexpr double kRateMax = 10'000'000;
-// Longest prefix, in bytes and with its last '/', that a run puts before a point's topic. Topics and
-// payloads are checked for it here; the session keeps to it.
+// Longest prefix, in bytes and with its last '/', that a run puts before a point's topic. Topics
+// and payloads are checked for it here; the session keeps to it.
 constexpr std::size_t kRunPrefixBytesMax = 64;
 
 struct Point {

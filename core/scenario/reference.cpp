@@ -13,11 +13,11 @@ namespace {
 
 constexpr std::string_view kOpening = R"(# Scenario files
 
-For people who write or read a scenario. This page is made from the same table of keys that checks the
-files (`core/scenario/keys.cpp`); a test keeps it current.
+For people who write or read a scenario. This page is made from the same table of keys that checks
+the files (`core/scenario/keys.cpp`); a test keeps it current.
 
-A scenario is a TOML file of points. It is read at run time: a new point, a new suite or a changed rate
-never needs a compiler. This is a complete one:
+A scenario is a TOML file of points. It is read at run time: a new point, a new suite or a changed
+rate never needs a compiler. This is a complete one:
 
 ```toml
 [suite]
@@ -32,35 +32,38 @@ rate = "500/s"
 question = "What does publishing 500 QoS 1 messages of 1 KiB per second cost?"
 ```
 
-`mqcore validate FILE` checks a file and starts nothing. A file is checked as a whole; every finding has
-its line and column, and with an error nothing runs. `mqcore validate --keys` shows the keys below on the
-terminal. Editors that know JSON Schema take `docs/scenario.schema.json`, for instance from a first line
-`#:schema ../docs/scenario.schema.json`.
+`mqcore validate FILE` checks a file and starts nothing. A file is checked as a whole; every
+finding has its line and column, and with an error nothing runs. `mqcore validate --keys` shows
+the keys below on the terminal. Editors that know JSON Schema take `docs/scenario.schema.json`,
+for instance from a first line `#:schema ../docs/scenario.schema.json`.
 
 )";
 
 constexpr std::string_view kValues = R"(## How values are written
 
-- *size*: text with a unit, `"256B"`, `"64kB"` (1,000), `"16KiB"` (1,024), `"1MiB"`, `"1.5MB"`; or a plain
-  number of bytes.
+- *size*: text with a unit, `"256B"`, `"64kB"` (1,000), `"16KiB"` (1,024), `"1MiB"`, `"1.5MB"`; or
+  a plain number of bytes.
 - *rate*: `"2000/s"`, `"0.5/s"`, `"30/min"`; or a plain number per second.
 - *time*: `"60s"`, `"1min"`, `"500ms"`; or a plain number of seconds.
 
-A value with a unit is text and stands in quotes. Spelling counts: `MB` and `MiB` are different sizes.
+A value with a unit is text and stands in quotes. Spelling counts: `MB` and `MiB` are different
+sizes.
 
 )";
 
 constexpr std::string_view kRules = R"(## What else is checked
 
 - Ids are unique over all files of one run.
-- A point says either `rate` or `load`. What `[defaults]` says about one gives way to what the point says
-  about the other.
-- A key without a meaning for the kind is an error in the point itself, and passed over in `[defaults]`.
-- A topic is valid UTF-8 without U+0000 and wildcards, and with the run's prefix of up to {} bytes not
-  longer than 65,535 bytes. Characters for which a broker may close the connection give a warning.
+- A point says either `rate` or `load`. What `[defaults]` says about one gives way to what the
+  point says about the other.
+- A key without a meaning for the kind is an error in the point itself, and passed over in
+  `[defaults]`.
+- A topic is valid UTF-8 without U+0000 and wildcards, and with the run's prefix of up to {} bytes
+  not longer than 65,535 bytes. Characters for which a broker may close the connection give a
+  warning.
 - Topic, header and payload fit into one MQTT packet (268,435,455 bytes).
-- A payload too short for stamp, sequence number or run tag, and a rate at which nothing falls due in a
-  profile's window, give a warning: the run works and says less.
+- A payload too short for stamp, sequence number or run tag, and a rate at which nothing falls due
+  in a profile's window, give a warning: the run works and says less.
 
 )";
 

@@ -1,6 +1,7 @@
 #pragma once
-// What is wrong with a file that a person wrote, where, and what would be right. A file is checked as
-// a whole: every finding is collected and printed in file order, with the line and a caret below it:
+// What is wrong with a file that a person wrote, where, and what would be right. A file is checked
+// as a whole: every finding is collected and printed in file order, with the line and a caret below
+// it:
 //
 //   scenarios/extended.toml:41:1: error: unknown key 'paylod' in point 'pub_16k_fixed'
 //     41 | paylod = "16KiB"

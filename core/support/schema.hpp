@@ -105,7 +105,8 @@ struct CheckedTable {
 void check_top_level(const TomlValue& root, const Schema& schema, DiagnosticList& diagnostics);
 
 // Findings about one table: unknown keys, wrong types, values out of range, keys without a meaning
-// in its case, keys that exclude each other, missing required keys. `label` names it in messages: "point 'a'", "[suite]".
+// in its case, keys that exclude each other, missing required keys. `label` names it in messages:
+// "point 'a'", "[suite]".
 CheckedTable check_table(const TomlValue& table, const SchemaTable& schema, std::string_view label,
                          std::string_view all_keys, DiagnosticList& diagnostics);
 

@@ -269,8 +269,8 @@ std::string names_of_keys(const SchemaTable& table, const Schema& schema, std::s
     std::vector<std::string> names;
     for (const SchemaKey& key : table.keys)
         names.push_back(fmt::format("{}{}{}", quote, key.name, quote));
-    return fmt::format("Keys, as in {}{}{}: {}.", quote, header_of(schema.table(table.same_keys_as)),
-                       quote, fmt::join(names, ", "));
+    const std::string other = header_of(schema.table(table.same_keys_as));
+    return fmt::format("Keys, as in {}{}{}: {}.", quote, other, quote, fmt::join(names, ", "));
 }
 
 std::string wrapped(std::string_view text, std::size_t indent) {

@@ -9,12 +9,12 @@
 
 namespace mqcore::support {
 
-// The candidate nearest to a mistyped word (edit distance with transpositions, capitals aside, at most
-// a third of the word, at least one), or nothing when none is close enough to help.
+// The candidate nearest to a mistyped word (edit distance with transpositions, capitals aside, at
+// most a third of the word, at least one), or nothing when none is close enough to help.
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);
 
-// The text itself, or its start and U+2026 when it has more than `most` characters: a message quotes
-// what a person wrote, and that may be a megabyte.
+// The text itself, or its start and U+2026 when it has more than `most` characters: a message
+// quotes what a person wrote, and that may be a megabyte.
 std::string brief(std::string_view text, std::size_t most = 64);
 
 // "256 B", "16 KiB", "1 MiB"; exact, never rounded: 20000 stays "20000 B".

@@ -6,8 +6,8 @@
 
 namespace mqcore::support {
 
-// The library checks its own state with assertions, and some wrong files ("[.a]") trip one: abort in
-// a debug build, an assumption in a release. Here it is an exception in every build.
+// The library checks its own state with assertions, and some wrong files ("[.a]") trip one: abort
+// in a debug build, an assumption in a release. Here it is an exception in every build.
 struct TomlAssertion : std::runtime_error {
     using runtime_error::runtime_error;
 };
@@ -299,8 +299,8 @@ bool trips_an_assertion(std::string_view content) {
     }
 }
 
-// An assertion knows no place. The library reads a file from its start, so the shortest run of lines
-// that trips the assertion ends with the line that does.
+// An assertion knows no place. The library reads a file from its start, so the shortest run of
+// lines that trips the assertion ends with the line that does.
 void report_unreadable_line(DiagnosticList& diagnostics) {
     const std::string_view content = diagnostics.source().content;
     std::vector<std::size_t> ends; // of each line
