@@ -1,5 +1,6 @@
 #include "driver/descriptor_file.hpp"
 #include "support/catch.hpp"
+#include "support/golden.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <algorithm>
@@ -144,6 +145,30 @@ TEST_CASE("a broken file still tells its driver's id, or else that of its folder
     const auto broken = driver::read_descriptor(folder.path() / "gmqtt");
     CHECK(broken.id == "gmqtt");
     CHECK(broken.diagnostics.size() == 1);
+}
+
+TEST_CASE("every driver.toml and host.toml that is shipped reads without a finding") {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(
+             std::filesystem::path(MQCORE_SOURCE_DIR) / "plugins")) {
+        std::vector<support::Diagnostic> found;
+        if (entry.path().filename() == "driver.toml")
+            found = driver::read_descriptor(entry.path().parent_path()).diagnostics;
+        else if (entry.path().filename() == "host.toml")
+            found = driver::read_host(entry.path().parent_path()).diagnostics;
+        INFO(support::format_diagnostics(found));
+        CHECK(found.empty());
+    }
+}
+
+TEST_CASE("the example of the architecture page is a driver") {
+    const std::string page =
+        tests::content_of(std::filesystem::path(MQCORE_SOURCE_DIR) / "docs/architecture.md");
+    const std::size_t start = page.find("[driver]\n");
+    REQUIRE(start != std::string::npos);
+    const auto example = read(page.substr(start, page.find("```", start) - start));
+    INFO(support::format_diagnostics(example.diagnostics));
+    CHECK(example.descriptor);
+    CHECK(example.diagnostics.empty());
 }
 
 TEST_CASE("a host names its library and the command of its environment tool") {
