@@ -3,6 +3,8 @@
 #include "machine/sockets.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
@@ -444,14 +446,21 @@ void Run::finish_one(Child* child, JsonObject& document) {
     }
 }
 
-// Says where in its own life the client was, which the session's phases do not know.
+// A party that ran out of what the machine gives is not at fault.
+constexpr int kHostLimits[] = {EMFILE, ENFILE, EADDRNOTAVAIL, ENOMEM, ENOSPC};
+
+// Corrects who is blamed, and says where in its own life the client was, which the session's phases
+// do not know.
 void Run::blame(Failure& failure) const {
-    if (failure.party != "client" || !page_)
-        return;
+    for (const int limit : kHostLimits)
+        if (failure.reason.find(std::strerror(limit)) != std::string::npos) {
+            failure.party = "host";
+            return;
+        }
+    if (failure.party != "client" || !page_ || (worker_ && supervisor_.failed_event(*worker_)))
+        return; // another party's, or it told its phase itself
     const auto phase = measure::name_of(
         static_cast<measure::WorkerPhase>(page_->page().phase.load(std::memory_order_relaxed)));
-    if (failure.phase == phase) // it told so itself
-        return;
     failure.reason += fmt::format(" while '{}' ({})", phase, failure.phase);
     failure.phase = phase;
 }

@@ -64,6 +64,7 @@ class Probe {
     std::variant<Reading, Failure> take(Nanoseconds newer_than_ns, Nanoseconds timeout_ns);
 
     std::uint16_t local_port() const { return local_port_; } // of its connection
+    pid_t pid() const { return child_->pid(); }
     bool is_running() const { return child_->is_running(); }
 
   private:

@@ -1,7 +1,7 @@
 // A stand-in for mqworker and mqpeer. It keeps the dialogue of the control channel and, at the verb
 // named by its argument, does one wrong thing: "kill@drive" dies of SIGKILL when told to drive.
 //
-//   kill stop close silent garbage exit0 exit3 fail linger   at a verb; all else is answered well
+//   kill stop close silent garbage exit0 exit3 fail emfile linger  at a verb; all else is answered well
 //   publish=QOS:COUNT   connects to the broker and publishes so many messages when driven
 //   environment         says what it was started with
 //   grandchild          leaves a process of its own behind
@@ -141,6 +141,8 @@ class Party {
         if (how == "garbage") {
             const char* text = "%!PS not a document\n";
             (void)!::write(channel_.fd(), text, std::strlen(text));
+            for (;;)
+                ::pause();
         }
         if (how == "fail") {
             say({{"event", "failed"},
@@ -148,6 +150,13 @@ class Party {
                  {"status", "refused"},
                  {"reason", "bad user name"},
                  {"notes", JsonObject{{"tried", 1}}}});
+            std::_Exit(1);
+        }
+        if (how == "emfile") {
+            say({{"event", "failed"},
+                 {"phase", "connecting"},
+                 {"status", "library"},
+                 {"reason", "socket: Too many open files"}});
             std::_Exit(1);
         }
         if (how == "linger") { // says that it is finished and does not end
