@@ -200,14 +200,24 @@ Finding find_peer_publishes(const RunView& run, const Context&) {
                    {blame_broker, blame_harness});
 }
 
-// Messages that the broker wrote and nobody counted. In the client's socket they show a slow client
-// (the broker counts a message when it writes it); a peer always reads to the end.
+// Messages that the broker wrote and nobody counted. The broker counts a message when it writes it, so
+// at the client they show one that is behind; a peer reads to the end, unless a client that publishes
+// from a queue of its own is still at it when the run ends.
 Finding blame_for_unread(const RunView& run, std::string detail) {
-    const bool peer_has_all =
-        run.kind == Kind::sub || (run.kind == Kind::rtt && run.peer.receive && run.worker.send &&
-                                  run.peer.receive->arrived() == run.worker.send->sent);
-    return peer_has_all ? blame(Party::client, detail + "; the client did not take the rest")
-                        : blame(Party::peer, detail + "; the rest did not reach the peer");
+    const bool peer_has_all = run.kind == Kind::rtt && run.peer.receive && run.worker.send &&
+                              run.peer.receive->arrived() == run.worker.send->sent;
+    if (run.kind == Kind::sub || peer_has_all)
+        return blame(Party::client, detail + "; the client did not take the rest");
+    if (has_hollow_completions(run))
+        return blame(Party::client, detail + "; the client was still publishing at the end");
+    return blame(Party::peer, detail + "; the rest did not reach the peer");
+}
+
+// At capacity a receiving client may have messages in its socket when the run stops, and a publishing
+// one in a queue of its own.
+bool may_be_behind(const RunView& run) {
+    return run.load == Load::capacity &&
+           (run.kind == Kind::sub || (run.is_sent_by_client() && has_hollow_completions(run)));
 }
 
 Finding find_deliveries(const RunView& run, const Context&) {
@@ -220,17 +230,13 @@ Finding find_deliveries(const RunView& run, const Context&) {
         } else if (!party->has_report) {
             return unavailable("a receiver did not report");
         }
-    const bool may_be_behind = run.kind == Kind::sub && run.load == Load::capacity;
     return confirm(run, deliveries_by_broker(run),
-                   {counted, may_be_behind ? kNoLimit : counted, "what the receivers counted"},
+                   {counted, may_be_behind(run) ? kNoLimit : counted, "what the receivers counted"},
                    {blame_broker, blame_for_unread});
 }
 
 // ------------------------------------------------------------------------------------------------
 // What became of the messages.
-
-// All publishes that a sender counts as done arrived, or it is known what became of them.
-Finding judge_leg(const RunView& run, const Leg& leg, std::uint64_t tolerated);
 
 template <class Judge>
 Finding worst_of_legs(const RunView& run, Judge judge) {
@@ -292,13 +298,26 @@ Finding blame_on_way_to_client(const RunView& run, const Leg& leg, const std::st
     return blame(Party::broker, lost + "; the broker neither sent nor dropped them");
 }
 
+std::string words_of_good_leg(const RunView& run, const Leg& leg) {
+    const std::string text =
+        fmt::format("{}: {} sent, {} arrived", words_of(leg), format_count(leg.sent),
+                    format_count(leg.receiver->arrived().value_or(0)));
+    const std::uint64_t open = leg.holes + leg.tail;
+    if (open == 0)
+        return text;
+    return fmt::format("{}, {} {}", text, format_count(open),
+                       may_be_behind(run)
+                           ? "dropped by the broker's queue or not yet taken at the stop"
+                           : "not confirmed to the sender");
+}
+
+// All publishes that a sender calls done arrived, or it is known what became of them.
 Finding judge_leg(const RunView& run, const Leg& leg, std::uint64_t tolerated) {
-    const Count dropped = dropped_by_broker(run);
-    // At capacity a receiving client may be behind at the stop, and what it does not fetch the queue
-    // drops; only a hole that no drop explains is a loss.
-    const bool may_be_behind = run.kind == Kind::sub && run.load == Load::capacity;
     std::uint64_t missing = leg.missing();
-    if (may_be_behind) {
+    if (may_be_behind(run)) {
+        // The rest may still be queued, and what the client does not fetch in time the queue drops:
+        // only a hole that no drop explains is a loss.
+        const Count dropped = dropped_by_broker(run);
         const std::uint64_t holes = leg.holes - std::min(leg.holes, leg.excused);
         if (holes && !dropped)
             return unavailable(fmt::format("{}: {} missing{}; {}, so drops and losses cannot be "
@@ -307,17 +326,8 @@ Finding judge_leg(const RunView& run, const Leg& leg, std::uint64_t tolerated) {
                                            run.counter("publish_dropped").why_unavailable));
         missing = holes - std::min(holes, dropped.value_or(0));
     }
-    if (missing <= tolerated) {
-        const std::uint64_t open = leg.holes + leg.tail;
-        return pass(fmt::format(
-            "{}: {} sent, {} arrived{}", words_of(leg), format_count(leg.sent),
-            format_count(leg.receiver->arrived().value_or(0)),
-            open == 0       ? std::string()
-            : may_be_behind ? fmt::format(", {} dropped by the broker's queue or "
-                                          "not yet taken at the stop",
-                                          format_count(open))
-                            : fmt::format(", {} not confirmed to the sender", format_count(open))));
-    }
+    if (missing <= tolerated)
+        return pass(words_of_good_leg(run, leg));
     const std::string lost =
         fmt::format("{}: {} of {} missing{}", words_of(leg), format_count(missing),
                     format_count(leg.sent), named_losses(leg));
@@ -359,37 +369,41 @@ Finding find_exact_delivery(const RunView& run, const Context&) {
 }
 
 // QoS 0: sent = arrived + left in the client + dropped by the broker + unread at the stop.
+Finding account_for(const RunView& run, const Leg& leg) {
+    const std::uint64_t arrived = leg.receiver->total.value_or(0);
+    const std::uint64_t missing = leg.sent - std::min(leg.sent, arrived);
+    if (missing <= slack_of(leg.sent))
+        return pass(fmt::format("{}: {} sent, {} arrived", words_of(leg), format_count(leg.sent),
+                                format_count(arrived)));
+    const Witnessed at_broker =
+        leg.is_to_client ? publishes_at_broker(run) : client_publishes_at_broker(run);
+    const Count dropped = dropped_by_broker(run);
+    if (!at_broker.value || !dropped)
+        return unavailable(fmt::format(
+            "{}: {} of {} missing; {}", words_of(leg), format_count(missing),
+            format_count(leg.sent),
+            at_broker.value ? run.counter("publish_dropped").why_unavailable : at_broker.why_not));
+    const std::uint64_t unsent =
+        leg.is_to_client ? 0 : leg.sent - std::min(leg.sent, *at_broker.value);
+    const std::uint64_t rest = missing - std::min(missing, unsent + *dropped);
+    // What is on its way when the peer stops counting are the last messages; a lost one is a hole.
+    const bool is_on_its_way = !leg.is_to_client && has_hollow_completions(run) && leg.has_ledger &&
+                               leg.holes <= *dropped + slack_of(leg.sent);
+    const std::string books = fmt::format(
+        "{}: {} sent = {} arrived + {} left in the client + {} dropped by the broker + {} {}",
+        words_of(leg), format_count(leg.sent), format_count(arrived), format_count(unsent),
+        format_count(*dropped), format_count(rest),
+        leg.is_to_client ? "unread at the stop or lost in the client"
+        : is_on_its_way  ? "on their way at the end"
+                         : "unaccounted for");
+    const bool is_unread = leg.is_to_client && run.load == Load::capacity;
+    if (rest <= slack_of(leg.sent) || is_on_its_way || is_unread)
+        return pass(books);
+    return blame(leg.is_to_client ? Party::client : Party::peer, books);
+}
+
 Finding find_loss_accounted(const RunView& run, const Context&) {
-    return worst_of_legs(run, [&](const Leg& leg) -> Finding {
-        const std::uint64_t arrived = leg.receiver->total.value_or(0);
-        const std::uint64_t missing = leg.sent - std::min(leg.sent, arrived);
-        if (missing <= slack_of(leg.sent))
-            return pass(fmt::format("{}: {} sent, {} arrived", words_of(leg),
-                                    format_count(leg.sent), format_count(arrived)));
-        const Witnessed at_broker =
-            leg.is_to_client ? publishes_at_broker(run) : client_publishes_at_broker(run);
-        const Count dropped = dropped_by_broker(run);
-        if (!at_broker.value || !dropped)
-            return unavailable(fmt::format("{}: {} of {} missing; {}", words_of(leg),
-                                           format_count(missing), format_count(leg.sent),
-                                           at_broker.value
-                                               ? run.counter("publish_dropped").why_unavailable
-                                               : at_broker.why_not));
-        const std::uint64_t had = *at_broker.value;
-        const std::uint64_t unsent = leg.is_to_client ? 0 : leg.sent - std::min(leg.sent, had);
-        const std::uint64_t known = unsent + *dropped;
-        const std::uint64_t rest = missing - std::min(missing, known);
-        const std::string books = fmt::format(
-            "{}: {} sent = {} arrived + {} left in the client + {} dropped by the broker + {} {}",
-            words_of(leg), format_count(leg.sent), format_count(arrived), format_count(unsent),
-            format_count(*dropped), format_count(rest),
-            leg.is_to_client ? "unread at the stop or lost in the client" : "unaccounted for");
-        if (!leg.is_to_client)
-            return rest <= slack_of(leg.sent) ? pass(books) : blame(Party::peer, books);
-        const bool may_be_behind = run.load == Load::capacity;
-        return may_be_behind || rest <= slack_of(leg.sent) ? pass(books)
-                                                           : blame(Party::client, books);
-    });
+    return worst_of_legs(run, [&](const Leg& leg) { return account_for(run, leg); });
 }
 
 Finding find_payloads_intact(const RunView& run, const Context&) {

@@ -281,6 +281,33 @@ const Case kCases[] = {
          add(run, "broker.delta.publish_sent", -2);
      },
      Outcome::fail, Party::broker, Status::invalid, "client to peer: 1 of 20,000 missing"},
+    {"broker_confirms_deliveries", "a client that still empties its own queue at the end", pub0_max,
+     [](Json& run) {
+         at(run, "client.driver.qos0_completion") = 1;
+         cut_tail(run, "peer.report.receive", 5000);
+         set_counters(run, 16'000, 0);
+     },
+     Outcome::pass, {}, Status::valid, "at least 15,000"},
+    {"broker_confirms_deliveries", "the same at a fixed rate is the client's", pub0_fixed,
+     [](Json& run) {
+         at(run, "client.driver.qos0_completion") = 1;
+         cut_tail(run, "peer.report.receive", 5000);
+         set_counters(run, 16'000, 0);
+     },
+     Outcome::fail, Party::client, Status::not_sustained, "still publishing at the end"},
+    {"loss_accounted", "messages on their way when the peer stops are no loss", pub0_max,
+     [](Json& run) {
+         at(run, "client.driver.qos0_completion") = 1;
+         cut_tail(run, "peer.report.receive", 5000);
+         set_counters(run, 16'000, 0);
+     },
+     Outcome::pass, {}, Status::valid, "1,000 on their way at the end"},
+    {"loss_accounted", "a hole is not on its way", pub0_max,
+     [](Json& run) {
+         at(run, "client.driver.qos0_completion") = 1;
+         lose(run, "peer.report.receive", 1000);
+     },
+     Outcome::fail, Party::peer, Status::invalid, "1,000 unaccounted for"},
     {"loss_accounted", "QoS 0 lost between broker and sink", pub0_max,
      [](Json& run) { lose(run, "peer.report.receive", 100); }, Outcome::fail, Party::peer,
      Status::invalid, "100 unaccounted for"},
