@@ -116,7 +116,7 @@ void Client::finish_connect() {
     deadline_.cancel();
     tcp_.reset();
     arm_keep_alive();
-    std::exchange(done_, nullptr)(std::move(facts_));
+    std::exchange(done_, nullptr)(facts_);
 }
 
 void Client::on_deadline() {

@@ -18,8 +18,9 @@ bool has_right_flags(PacketType type, std::uint8_t flags) {
 }
 
 std::span<std::uint8_t> PacketReader::space() {
-    const std::size_t missing = wanted_ > queue_.size() ? wanted_ - queue_.size() : 0;
-    return queue_.space(std::max(missing, kReadBytes));
+    // A large packet has a block of its own size; asking for more at its end would copy all of it.
+    return queue_.space(wanted_ > std::max(kReadBytes, queue_.size()) ? wanted_ - queue_.size()
+                                                                      : kReadBytes);
 }
 
 bool PacketReader::next(Frame& frame) {

@@ -16,7 +16,7 @@ using support::Json;
 using support::JsonArray;
 using support::JsonObject;
 
-// Beyond these a client that does not read loses messages, as with any broker; the report counts them.
+// Beyond these a client that does not read loses messages; the report counts them.
 constexpr std::size_t kMostUnsentBytes = 16 * 1024 * 1024;
 constexpr std::size_t kMostQueuedBytes = 64 * 1024 * 1024;
 
@@ -296,39 +296,48 @@ void ServedClient::offer(const ServedClient& from, const PublishView& publish) {
                 publish.is_retained && best->is_retain_as_published);
 }
 
+// At QoS 0 a client that does not read loses messages; at QoS 1 and 2 they wait for it.
 void ServedClient::deliver(std::string_view topic, Bytes payload, std::uint8_t qos,
                            bool is_retained) {
-    if (qos && unfinished_deliveries_ >= client_receive_maximum_) {
-        if (queued_bytes_ + payload.size() > kMostQueuedBytes) {
-            ++dropped_;
-            return;
-        }
+    const bool must_wait = qos > 0 && (!queued_.empty() || !has_room());
+    const bool is_too_much = must_wait ? queued_bytes_ + payload.size() > kMostQueuedBytes
+                                       : stream_.unsent_bytes() > kMostUnsentBytes;
+    if (is_too_much) {
+        ++dropped_;
+    } else if (must_wait) {
         queued_bytes_ += payload.size();
         queued_.push_back({std::string(topic), {payload.begin(), payload.end()}, qos, is_retained});
-        return;
+    } else {
+        transmit(topic, payload, qos, is_retained);
     }
-    if (stream_.unsent_bytes() > kMostUnsentBytes) {
-        ++dropped_;
-        return;
+}
+
+bool ServedClient::has_room() const {
+    return unfinished_deliveries_ < client_receive_maximum_ &&
+           stream_.unsent_bytes() <= kMostUnsentBytes;
+}
+
+// Acknowledgements make room, and there are some to come whenever messages wait.
+void ServedClient::deliver_queued() {
+    while (!queued_.empty() && has_room()) {
+        const Queued& message = queued_.front();
+        transmit(message.topic, message.payload, message.qos, message.is_retained);
+        queued_bytes_ -= message.payload.size();
+        queued_.pop_front();
     }
-    if (qos) {
-        do
-            last_packet_id_ = last_packet_id_ == kPacketIds
-                                  ? std::uint16_t{1}
-                                  : static_cast<std::uint16_t>(last_packet_id_ + 1);
-        while (deliveries_[last_packet_id_] != Handshake::none);
-        deliveries_[last_packet_id_] = qos == 1 ? Handshake::puback : Handshake::pubrec;
-        ++unfinished_deliveries_;
-    }
+}
+
+void ServedClient::transmit(std::string_view topic, Bytes payload, std::uint8_t qos,
+                            bool is_retained) {
+    const std::uint16_t packet_id = qos ? take_packet_id() : std::uint16_t{0};
     std::uint8_t* at = encode_publish(stream_.outgoing(), protocol_,
                                       {.topic = topic,
                                        .qos = qos,
                                        .is_retained = is_retained,
-                                       .packet_id = qos ? last_packet_id_ : std::uint16_t{0},
+                                       .packet_id = packet_id,
                                        .properties = {}},
                                       payload.size());
-    // The message came in a packet with at least these fields, so it fits one, unless an alias has
-    // stood for its topic.
+    // The message came in one packet; only where an alias stood for its topic may it not fit one.
     if (!at) {
         ++dropped_;
         return;
@@ -336,15 +345,20 @@ void ServedClient::deliver(std::string_view topic, Bytes payload, std::uint8_t q
     if (!payload.empty())
         std::memcpy(at, payload.data(), payload.size());
     ++delivered_[qos];
+    if (qos) {
+        deliveries_[packet_id] = qos == 1 ? Handshake::puback : Handshake::pubrec;
+        ++unfinished_deliveries_;
+    }
 }
 
-void ServedClient::deliver_queued() {
-    while (!queued_.empty() && unfinished_deliveries_ < client_receive_maximum_) {
-        const Queued message = std::move(queued_.front());
-        queued_.pop_front();
-        queued_bytes_ -= message.payload.size();
-        deliver(message.topic, message.payload, message.qos, message.is_retained);
-    }
+// There is a free one: unfinished deliveries stay below the number of identifiers.
+std::uint16_t ServedClient::take_packet_id() {
+    do
+        last_packet_id_ = last_packet_id_ == kPacketIds
+                              ? std::uint16_t{1}
+                              : static_cast<std::uint16_t>(last_packet_id_ + 1);
+    while (deliveries_[last_packet_id_] != Handshake::none);
+    return last_packet_id_;
 }
 
 void ServedClient::break_off(Fault fault, std::string_view packet) {

@@ -91,6 +91,9 @@ class ServedClient final : private PacketStream::Handler {
     void obey_publish_counts();
     void deliver(std::string_view topic, Bytes payload, std::uint8_t qos, bool is_retained);
     void deliver_queued();
+    bool has_room() const;
+    void transmit(std::string_view topic, Bytes payload, std::uint8_t qos, bool is_retained);
+    std::uint16_t take_packet_id();
     void break_off(Fault fault, std::string_view packet);
     void after(std::uint32_t delay_ms, std::function<void()> step);
 
