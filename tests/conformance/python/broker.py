@@ -13,6 +13,7 @@ import threading
 import time
 from pathlib import Path
 
+NAMELESS_HOST = "127.0.0.2"  # has the TLS listener too, but is not in its certificate
 HEADER_BYTES = 20  # stamp, sequence, run tag: core/measure/payload.hpp
 
 
@@ -34,8 +35,12 @@ class Broker:
         config.write_text(
             f"listener {self.port} 127.0.0.1\nallow_anonymous true\nset_tcp_nodelay true\n"
             "persistence false\nmax_inflight_messages 0\nmax_queued_messages 0\n"
-            f"listener {self.tls_port} 127.0.0.1\ncertfile {folder}/server.pem\nkeyfile {folder}/server.key\n"
-            "allow_anonymous true\n" + extra
+            + "".join(
+                f"listener {self.tls_port} {host}\nallow_anonymous true\n"
+                f"certfile {folder}/server.pem\nkeyfile {folder}/server.key\n"
+                for host in ("127.0.0.1", NAMELESS_HOST)
+            )
+            + extra
         )
         self._log = open(folder / "log", "wb")
         program = find_mosquitto()

@@ -1,0 +1,113 @@
+"""mqttium: publish_nowait() admits a message or refuses it at once; completions come through receipts,
+arrivals through callbacks. README.md has the evidence for each choice."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from mqttium import (
+    ConnectRefusedError,
+    FlowControlError,
+    MQTTError,
+    MQTTProtocolVersion,
+    SubscribeError,
+)
+from mqttium.api import AsyncClient, PublishReceipt
+from mqttium.types import Message as Arrival
+
+import mqcore
+from mqcore import LIBRARY, NETWORK, V5, Failure, Message, Run, Sink, Source, check_granted, tls_context
+
+MAX_PACKET_BYTES = 268_435_460  # the largest that MQTT can encode
+MAX_IN_FLIGHT = 65_535
+WRITE_QUEUE_BYTES = 1 << 20  # the library's default
+HEADER_BYTES = 1024  # more than any fixed header and topic of a run
+
+
+class Client:
+    def __init__(self, run: Run, source: Source, sink: Sink) -> None:
+        self._run = run
+        self._done = sink.done
+        self._received = sink.received
+        self._put_back = source.put_back
+        self._completed = [partial(self._on_complete, slot) for slot in range(run.window)]
+        window_bytes = run.window * (run.payload_bytes_max + HEADER_BYTES)
+        self._client = client = AsyncClient(
+            run.client_id,
+            protocol=MQTTProtocolVersion.MQTTv5 if run.protocol == V5 else MQTTProtocolVersion.MQTTv311,
+            clean_start=True,
+            keepalive=run.keepalive_s,
+            # The window is the core's; the default for 3.1.1 would cap it at 20.
+            max_outbound_inflight=MAX_IN_FLIGHT,
+            max_unacknowledged_messages=None,
+            max_unacknowledged_bytes=None,
+            # A whole window must fit: the default is 16 messages of 64 KiB. For small ones it stays
+            # the default, which is what bounds QoS 0.
+            max_write_queue_bytes=max(WRITE_QUEUE_BYTES, window_bytes),
+            max_write_queue_messages=max(10_000, run.window),
+            # Goes into CONNECT as Receive Maximum, always; the default for MQTT 5 is 100.
+            max_inbound_inflight=run.receive_maximum or MAX_IN_FLIGHT,
+            # Goes into CONNECT too; the default for MQTT 5 is 16 MiB.
+            maximum_packet_size=MAX_PACKET_BYTES,
+            message_delivery="callback",  # runs inline in the reader, without a queue
+            reconnect=None,
+        )
+        client.on_disconnect = _on_disconnect
+        client.on_message = self._on_message
+        if len(run.filters) > 1:
+            for index, name in enumerate(run.filters):
+                client.message_callback_add(name, partial(self._on_filtered, index))
+
+    async def connect(self) -> None:
+        run, client = self._run, self._client
+        try:
+            await client.connect(run.host, run.port, ssl=tls_context(run) if run.ca_file else None)
+        except ConnectRefusedError as error:
+            raise Failure(NETWORK, f"the broker refused the connection: {error}") from error
+        except OSError:  # ConnectError is one: its text is complete
+            raise
+        except MQTTError as error:
+            raise Failure(NETWORK, f"connection lost: {error}") from error
+        if run.filters:
+            try:
+                result = await client.subscribe([(name, run.filter_qos) for name in run.filters])
+            except SubscribeError as error:
+                result = error.result
+            check_granted(result.reason_codes, run)
+
+    def publish(self, message: Message) -> None:
+        qos = message.qos
+        try:
+            receipt = self._client.publish_nowait(
+                message.topic, message.payload, qos=qos, retain=message.retain
+            )
+        except FlowControlError:  # the writer's queue is full, or an earlier effect is under way
+            self._put_back(message)
+        except MQTTError as error:
+            status = LIBRARY if self._client.is_connected else NETWORK
+            raise Failure(status, f"publish_nowait(): {error}") from error
+        else:
+            if qos:
+                receipt.add_done_callback(self._completed[message.slot])
+            else:
+                self._done(message.slot)  # a QoS 0 receipt is done when it is returned
+
+    async def close(self) -> None:
+        self._client.on_disconnect = None
+        await self._client.disconnect()
+
+    def _on_complete(self, slot: int, receipt: PublishReceipt) -> None:
+        if receipt.exception() is None:
+            self._done(slot)
+        else:
+            self._done(slot, LIBRARY)
+
+    def _on_message(self, message: Arrival) -> None:
+        self._received(message.payload)
+
+    def _on_filtered(self, index: int, message: Arrival) -> None:
+        self._received(message.payload, index)
+
+
+def _on_disconnect(error: BaseException | None) -> None:
+    mqcore.fail(NETWORK, f"connection lost: {error!r}")
