@@ -1,7 +1,7 @@
 #pragma once
-// `mqcore doctor`: what this machine lacks, found before a run instead of in it. One table of checks;
-// each answers with what it saw and how to mend it. Runs in well under a second and starts nothing
-// but `mosquitto -h`.
+// `mqcore doctor`: what this machine lacks, found before a run instead of in it. One table of
+// checks; each answers with what it saw and how to mend it. Runs in well under a second and starts
+// nothing but `mosquitto -h`.
 
 #include "machine/facts.hpp"
 

@@ -1,6 +1,7 @@
 #pragma once
-// What this machine is, for the manifest, and why a run on it may not be compared. Every fact may be
-// missing, with a reason. No host name, no user, no path: a result file does not say whose it is.
+// What this machine is, for the manifest, and why a run on it may not be compared. Every fact may
+// be missing, with a reason. No host name, no user, no path: a result file does not say whose it
+// is.
 
 #include "machine/topology.hpp"
 

@@ -10,7 +10,8 @@
 
 namespace mqcore::machine {
 
-// The program in PATH, else in the folders that hold servers and are often missing from a user's PATH.
+// The program in PATH, else in the folders that hold servers and are often missing from a user's
+// PATH.
 std::optional<std::filesystem::path> find_program(std::string_view name);
 
 struct Mosquitto {

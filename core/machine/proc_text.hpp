@@ -1,6 +1,6 @@
 #pragma once
-// Small readers for the text files of /proc and /sys; for this room's sources only. Each answers with
-// a value or with the reason why there is none, in words that fit a result file.
+// Small readers for the text files of /proc and /sys; for this room's sources only. Each answers
+// with a value or with the reason why there is none, in words that fit a result file.
 
 #include "support/result.hpp"
 

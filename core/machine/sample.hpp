@@ -1,7 +1,8 @@
 #pragma once
 // What a process and the host used, read from outside at two instants. Nothing runs inside the
 // process that is measured. Every value may be missing; then `unavailable` says why: an unknown is
-// never a 0. One sample of a process costs a few 10 µs of the caller's core, 1 µs for the CPU clock.
+// never a 0. One sample of a process costs a few 10 µs of the caller's core, 1 µs for the CPU
+// clock.
 
 #include "support/clock.hpp"
 #include "support/json.hpp"
@@ -85,7 +86,8 @@ struct HostSample {
 };
 
 struct HostUse {
-    // CPU time of everything but the parties, in cores; clock ticks, so good to 0.01 cores a second.
+    // CPU time of everything but the parties, in cores; clock ticks, so good to 0.01 cores a
+    // second.
     std::optional<double> other_busy_cores;
     // Time of interrupts and of the hypervisor that no process is charged for, in cores. iowait is
     // idle time and listed for diagnosis only.

@@ -41,10 +41,10 @@ struct CorePlan {
     const std::vector<int>& of(Party party) const { return cpus[static_cast<std::size_t>(party)]; }
 };
 
-// Four cores and more: one each, the client and the broker on the fastest; the orchestrator takes the
-// first of what is left, where interrupts usually land. Three: the peer shares with the orchestrator,
-// which sleeps through the window. Two: the client alone, as its cost is what is measured; the broker
-// shares the other with the rest. One: all share.
+// Four cores and more: one each, the client and the broker on the fastest; the orchestrator gets the
+// last choice, which among like cores is the one with CPU 0, where interrupts usually land. Three:
+// the peer shares with the orchestrator, which sleeps through the window. Two: the client alone, as
+// its cost is what is measured; the broker shares the other with the rest. One: all share.
 CorePlan plan_cores(const Topology& topology);
 
 // {"cpus": {"broker": [0, 4], ...}, "shares_cores", "sharing"}

@@ -66,8 +66,8 @@ struct ManagedBrokerOptions {
 support::Result<std::unique_ptr<Broker>> start_managed_broker(Supervisor& supervisor,
                                                               const ManagedBrokerOptions& options);
 
-// Tries the addresses that the name stands for and keeps the first that accepts; the error lists all
-// that were tried.
+// Tries the addresses that the name stands for and keeps the first that accepts; the error lists
+// all that were tried.
 support::Result<std::unique_ptr<Broker>> use_external_broker(const BrokerUrl& url,
                                                              const std::string& ca_file);
 

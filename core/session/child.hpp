@@ -1,8 +1,9 @@
 #pragma once
-// Long-lived child processes and the one place that waits for them. A session is sequential: it tells
-// a child something and waits for the answer; while it waits, the end of any child, a driver's own
-// report of failure and Ctrl-C wake it as well. Everything happens in the calling thread, which must
-// outlive the children (Linux ties "die with your parent" to the thread that started them).
+// Long-lived child processes and the one place that waits for them. A session is sequential: it
+// tells a child something and waits for the answer; while it waits, the end of any child, a
+// driver's own report of failure and Ctrl-C wake it as well. Everything happens in the calling
+// thread, which must outlive the children (Linux ties "die with your parent" to the thread that
+// started them).
 
 #include "support/clock.hpp"
 #include "support/json.hpp"
@@ -98,9 +99,9 @@ class Supervisor {
     // True once SIGINT or SIGTERM arrived.
     bool is_interrupted();
 
-    // The child's next event, which must be `event`. Fails when the deadline passes, when this or any
-    // other watched child ends or says that it failed, when the child has been stopped for a while,
-    // and on an interrupt.
+    // The child's next event, which must be `event`. Fails when the deadline passes, when this or
+    // any other watched child ends or says that it failed, when the child has been stopped for a
+    // while, and on an interrupt.
     Reply expect(Child& child, std::string_view event, Nanoseconds deadline_ns);
     // tell() and expect().
     Reply ask(Child& child, const Json& document, std::string_view event, Nanoseconds deadline_ns);

@@ -22,11 +22,13 @@ struct RunContext {
 
 RunParts run_parties(RunContext context, const RunRequest& request);
 
-// The listener that the peer and the probe use: plain where there is one, since they are not measured.
+// The listener that the peer and the probe use: plain where there is one, since they are not
+// measured.
 Listener plain_or_tls(const Broker& broker);
 void fill_in(measure::Endpoint& endpoint, const Listener& listener);
 
-// How long a reading may take: our broker ticks every 2 s at most, another one every 10 s by default.
+// How long a reading may take: our broker ticks every 2 s at most, another one every 10 s by
+// default.
 Nanoseconds tick_limit(const Broker& broker);
 
 } // namespace mqcore::session

@@ -1,5 +1,6 @@
 #pragma once
-// The raw part of a run document as JSON. The keys are those of docs/architecture.md, "Run document".
+// The raw part of a run document as JSON. The keys are those of docs/architecture.md, "Run
+// document".
 
 #include "machine/sample.hpp"
 #include "measure/control_page.hpp"
@@ -10,8 +11,8 @@ namespace mqcore::session {
 
 Json to_json(const Failure& failure);
 
-// What the broker counted between two readings. A counter that one of them lacks is null and named in
-// "unavailable".
+// What the broker counted between two readings. A counter that one of them lacks is null and named
+// in "unavailable".
 struct BrokerDelta {
     std::optional<Reading> before, after;
     std::string why_missing; // when a reading is missing or stale

@@ -52,8 +52,8 @@ class Session {
     // {"broker": {...}, "witness": {...}, "cores": {...}} for the manifest.
     Json to_json() const;
 
-    // One run, whatever happens in it: a failure is in the document. An Error only where the session
-    // itself cannot go on (the broker cannot be started again).
+    // One run, whatever happens in it: a failure is in the document. An Error only where the
+    // session itself cannot go on (the broker cannot be started again).
     support::Result<RunParts> run(const RunRequest& request);
 
     // What the broker passes on between two peers, in deliveries per second of the window: its own

@@ -22,7 +22,8 @@ using support::UniqueFd;
 
 constexpr int kChildDescriptors = 5; // 0 to 4
 
-// All that the child needs, prepared by the parent: between vfork and exec nothing may be allocated.
+// All that the child needs, prepared by the parent: between vfork and exec nothing may be
+// allocated.
 struct Prepared {
     const char* program = nullptr;
     char* const* argv = nullptr;
@@ -42,10 +43,12 @@ struct Prepared {
 
 // Runs in the child, on the parent's memory, with all signals blocked: system calls only.
 [[noreturn]] void become(const Prepared& prepared) {
-    // No terminal, no process group of the parent: Ctrl-C reaches mqcore alone, which ends the child.
+    // No terminal, no process group of the parent: Ctrl-C reaches mqcore alone, which ends the
+    // child.
     ::setsid();
     // No orphan when mqcore is killed. The signal comes when the *thread* that called spawn() ends.
-    // It survives exec, but not a change of user, which is why the broker is told to stay who it is.
+    // It survives exec, but not a change of user, which is why the broker is told to stay who it
+    // is.
     if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
         give_up(prepared);
     if (::getppid() != prepared.parent) // it died before the line above
@@ -73,9 +76,10 @@ struct Prepared {
     give_up(prepared);
 }
 
-// posix_spawn can set neither the CPUs nor the death signal, and a helper program between mqcore and
-// the child would be one more process to supervise. So this is what posix_spawn does inside, with
-// those two steps added: vfork (no copy of the parent's page tables, the parent waits for the exec).
+// posix_spawn can set neither the CPUs nor the death signal, and a helper program between mqcore
+// and the child would be one more process to supervise. So this is what posix_spawn does inside,
+// with those two steps added: vfork (no copy of the parent's page tables, the parent waits for the
+// exec).
 pid_t start(const Prepared& prepared) {
     sigset_t all, old;
     ::sigfillset(&all);

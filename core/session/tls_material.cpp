@@ -46,8 +46,8 @@ struct Wanted {
     std::span<const Extension> extensions;
 };
 
-// RFC 5280, section 4.1.2.2: positive and unique; two sessions must not share one, as some libraries
-// cache by issuer and serial.
+// RFC 5280, section 4.1.2.2: positive and unique; two sessions must not share one, as some
+// libraries cache by issuer and serial.
 bool set_random_serial(X509* certificate) {
     std::array<unsigned char, 16> bytes{};
     if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1)

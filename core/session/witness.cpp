@@ -30,8 +30,8 @@ constexpr Nanoseconds kLead = 20 * kMillisecond;
 // Like the probe's own margin: a tick is written on loopback, a scheduler's delay is far shorter.
 constexpr Nanoseconds kLongestWay = 100 * kMillisecond;
 
-// Per message: PUBLISH; PUBLISH and PUBACK; PUBLISH, PUBREC, PUBREL and PUBCOMP over both legs. What
-// the broker receives of it and what it sends are the same number.
+// Per message: PUBLISH; PUBLISH and PUBACK; PUBLISH, PUBREC, PUBREL and PUBCOMP over both legs.
+// What the broker receives of it and what it sends are the same number.
 constexpr std::array<std::uint64_t, 3> kPacketsPerMessage = {1, 2, 4};
 
 std::optional<std::uint64_t> change_of(const Json& before, const Json& after,

@@ -53,8 +53,8 @@ class Probe {
     static support::Result<std::unique_ptr<Probe>> start(Supervisor& supervisor,
                                                          const ProbeOptions& options);
 
-    // Asks for a reading of a tick newer than the instant, so that it comes by itself while something
-    // else is waited for. Does nothing while an earlier question is open.
+    // Asks for a reading of a tick newer than the instant, so that it comes by itself while
+    // something else is waited for. Does nothing while an earlier question is open.
     void request(Nanoseconds newer_than_ns, Nanoseconds timeout_ns);
     bool is_awaited() const { return deadline_ns_ != 0; }
     // The answer, if it is there and newer than the instant; an older one is dropped.
@@ -94,8 +94,8 @@ struct Learnt {
     std::optional<Reading> last; // the counters after the handful
 };
 
-// Takes one tick of a fresh broker and two of one that was already running. Whatever goes wrong with
-// the handful becomes the witness's `reason`; only an interrupt or a dead broker is an Error.
+// Takes one tick of a fresh broker and two of one that was already running. Whatever goes wrong
+// with the handful becomes the witness's `reason`; only an interrupt or a dead broker is an Error.
 support::Result<Learnt> learn_witness(Supervisor& supervisor, Probe& probe,
                                       const LearnOptions& options);
 

@@ -1,5 +1,5 @@
-// Starts a broker, its probe and a worker that hangs, prints their process numbers and waits for the
-// end that its test gives it.
+// Starts a broker, its probe and a worker that hangs, prints their process numbers and waits for
+// the end that its test gives it.
 //
 //   session-keeper FOLDER BUILD_FOLDER
 

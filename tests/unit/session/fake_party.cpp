@@ -1,7 +1,8 @@
 // A stand-in for mqworker and mqpeer. It keeps the dialogue of the control channel and, at the verb
 // named by its argument, does one wrong thing: "kill@drive" dies of SIGKILL when told to drive.
 //
-//   kill stop close silent garbage exit0 exit3 fail emfile linger  at a verb; all else is answered well
+//   kill stop close silent garbage exit0 exit3 fail emfile linger
+//                       at a verb; all else is answered well
 //   publish=QOS:COUNT   connects to the broker and publishes so many messages when driven
 //   environment         says what it was started with
 //   grandchild          leaves a process of its own behind
