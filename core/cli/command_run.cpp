@@ -51,6 +51,11 @@ Result<campaign::CampaignOptions> prepare(const RunOptions& options, const Insta
     if (!points)
         return std::move(points).error();
     const driver::Catalogue catalogue = installation.catalogue();
+    std::vector<std::string> known_ids;
+    for (const driver::Descriptor& driver : catalogue.drivers)
+        known_ids.push_back(driver.id);
+    fmt::print(stderr, "{}",
+               support::format_diagnostics(scenario::unknown_drivers(scenarios, known_ids)));
     Result<ChosenClients> chosen = choose_clients(catalogue, options.clients);
     if (!chosen)
         return std::move(chosen).error();

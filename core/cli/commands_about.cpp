@@ -83,7 +83,7 @@ int show(const std::string& folder) {
 
 int validate(const std::vector<std::string>& files, bool wants_keys, bool wants_schema) {
     if (wants_keys || wants_schema) {
-        fmt::print("{}", wants_keys ? scenario::scenario_reference_markdown()
+        fmt::print("{}", wants_keys ? scenario::scenario_keys()
                                     : support::print_json_pretty(scenario::scenario_json_schema()));
         return kDone;
     }
