@@ -55,7 +55,8 @@ std::int32_t fail_by_python_error(const char* where) {
     PyErr_NormalizeException(&type, &value, &traceback);
     const Reference text(value ? PyObject_Str(value) : nullptr);
     const char* words = text ? PyUnicode_AsUTF8AndSize(text.get(), nullptr) : nullptr;
-    fail(MQCORE_LIBRARY, (std::string(where) + ": " + (words ? words : "unknown Python error")).c_str());
+    fail(MQCORE_LIBRARY,
+         (std::string(where) + ": " + (words ? words : "unknown Python error")).c_str());
     PyErr_Restore(type, value, traceback);
     PyErr_Print();
     return MQCORE_LIBRARY;
@@ -101,13 +102,21 @@ PyObject* module_note(PyObject*, PyObject* arguments) {
 }
 
 PyMethodDef module_functions[] = {
-    {"fail", module_fail, METH_VARARGS, "fail(status, text): the first one becomes the run's reason."},
+    {"fail", module_fail, METH_VARARGS,
+     "fail(status, text): the first one becomes the run's reason."},
     {"log", module_log, METH_VARARGS, "log(level, text): a line in the run's log."},
     {"note", module_note, METH_VARARGS, "note(key, value): provenance for the result."},
     {nullptr, nullptr, 0, nullptr}};
 
-PyModuleDef module_definition{PyModuleDef_HEAD_INIT, "_mqcore", "The core's half of a run.", -1,
-                              module_functions, nullptr, nullptr, nullptr, nullptr};
+PyModuleDef module_definition{PyModuleDef_HEAD_INIT,
+                              "_mqcore",
+                              "The core's half of a run.",
+                              -1,
+                              module_functions,
+                              nullptr,
+                              nullptr,
+                              nullptr,
+                              nullptr};
 
 PyObject* make_module() {
     Reference module(PyModule_Create(&module_definition));
@@ -116,11 +125,16 @@ PyObject* make_module() {
     constexpr struct {
         const char* name;
         int value;
-    } kConstants[] = {{"OK", MQCORE_OK},           {"UNSUPPORTED", MQCORE_UNSUPPORTED},
-                      {"CONFIG", MQCORE_CONFIG},   {"NETWORK", MQCORE_NETWORK},
-                      {"LIBRARY", MQCORE_LIBRARY}, {"V311", MQCORE_V311},
-                      {"V5", MQCORE_V5},           {"LOG_DEBUG", MQCORE_LOG_DEBUG},
-                      {"LOG_INFO", MQCORE_LOG_INFO}, {"LOG_WARNING", MQCORE_LOG_WARNING},
+    } kConstants[] = {{"OK", MQCORE_OK},
+                      {"UNSUPPORTED", MQCORE_UNSUPPORTED},
+                      {"CONFIG", MQCORE_CONFIG},
+                      {"NETWORK", MQCORE_NETWORK},
+                      {"LIBRARY", MQCORE_LIBRARY},
+                      {"V311", MQCORE_V311},
+                      {"V5", MQCORE_V5},
+                      {"LOG_DEBUG", MQCORE_LOG_DEBUG},
+                      {"LOG_INFO", MQCORE_LOG_INFO},
+                      {"LOG_WARNING", MQCORE_LOG_WARNING},
                       {"LOG_ERROR", MQCORE_LOG_ERROR}};
     for (const auto& [name, value] : kConstants)
         if (PyModule_AddIntConstant(module.get(), name, value) != 0)
@@ -154,7 +168,8 @@ std::int32_t start_interpreter(const Environment& environment) {
         return MQCORE_CONFIG;
     }
     PyObject* path = PySys_GetObject("path");
-    const Reference folder(PyUnicode_FromString((std::string(environment.host_folder) + "/lib").c_str()));
+    const Reference folder(
+        PyUnicode_FromString((std::string(environment.host_folder) + "/lib").c_str()));
     if (!path || !folder || PyList_Insert(path, 0, folder.get()) != 0)
         return fail_by_python_error("sys.path");
     return MQCORE_OK;
@@ -212,12 +227,12 @@ Reference fields_of(const mqcore_run& run) {
     if (!topics || !filters || !options)
         return nullptr;
     return Reference(Py_BuildValue(
-        "{s:I,s:s,s:s,s:z,s:O,s:O,s:O,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "protocol", run.protocol, "host",
-        run.host, "client_id", run.client_id, "ca_file", run.ca_file, "topics", topics.get(), "filters",
-        filters.get(), "options", options.get(), "filter_qos", run.filter_qos, "port", run.port,
-        "keepalive_s", run.keepalive_s, "window", run.window, "payload_bytes_max",
-        run.payload_bytes_max, "connection_count", run.connection_count, "receive_maximum",
-        run.receive_maximum));
+        "{s:I,s:s,s:s,s:z,s:O,s:O,s:O,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "protocol", run.protocol,
+        "host", run.host, "client_id", run.client_id, "ca_file", run.ca_file, "topics",
+        topics.get(), "filters", filters.get(), "options", options.get(), "filter_qos",
+        run.filter_qos, "port", run.port, "keepalive_s", run.keepalive_s, "window", run.window,
+        "payload_bytes_max", run.payload_bytes_max, "connection_count", run.connection_count,
+        "receive_maximum", run.receive_maximum));
 }
 
 void forget(Instance& instance) {
@@ -253,8 +268,9 @@ std::int32_t drive(void* self, mqcore_source* source, mqcore_sink* sink) {
     if (first_failure != MQCORE_OK) // the connection was lost before the drive began
         return first_failure;
     if (const std::uint32_t early = attach(instance.source, instance.sink, source, sink))
-        the_host->log(the_host, MQCORE_LOG_WARNING,
-                      (std::to_string(early) + " messages came before drive() and count nowhere").c_str());
+        the_host->log(
+            the_host, MQCORE_LOG_WARNING,
+            (std::to_string(early) + " messages came before drive() and count nowhere").c_str());
     const std::int32_t status =
         status_of(PyObject_CallMethod(instance.session, "drive", nullptr), "drive");
     return status != MQCORE_OK ? status : first_failure; // a callback's, which ended the loop

@@ -33,7 +33,9 @@ Driver* the_driver = nullptr; // never freed: the core keeps the table until the
 
 using Names = std::vector<std::pair<std::string_view, std::uint32_t>>;
 
-const Names kShapes{{"sync", MQCORE_SHAPE_SYNC}, {"nowait", MQCORE_SHAPE_NOWAIT}, {"awaited", MQCORE_SHAPE_AWAITED}};
+const Names kShapes{{"sync", MQCORE_SHAPE_SYNC},
+                    {"nowait", MQCORE_SHAPE_NOWAIT},
+                    {"awaited", MQCORE_SHAPE_AWAITED}};
 const Names kProtocols{{"3.1.1", MQCORE_V311}, {"5", MQCORE_V5}};
 const Names kFeatures{{"tls", MQCORE_FEATURE_TLS},
                       {"filter-callbacks", MQCORE_FEATURE_FILTER_CALLBACKS},
@@ -41,7 +43,9 @@ const Names kFeatures{{"tls", MQCORE_FEATURE_TLS},
                       {"topic-alias", MQCORE_FEATURE_TOPIC_ALIAS},
                       {"receive-maximum", MQCORE_FEATURE_RECEIVE_MAXIMUM},
                       {"many-connections", MQCORE_FEATURE_MANY_CONNECTIONS}};
-const Names kCompletions{{"handed over", MQCORE_QOS0_HANDED_OVER}, {"written", MQCORE_QOS0_WRITTEN}, {"drained", MQCORE_QOS0_DRAINED}};
+const Names kCompletions{{"handed over", MQCORE_QOS0_HANDED_OVER},
+                         {"written", MQCORE_QOS0_WRITTEN},
+                         {"drained", MQCORE_QOS0_DRAINED}};
 
 std::uint32_t value_of(const Names& names, std::string_view name) {
     for (const auto& [known, value] : names)
@@ -113,7 +117,8 @@ void set_environment(const fs::path& venv) {
     ::unsetenv("LC_ALL");
     ::setenv("LC_CTYPE", "C.UTF-8", 1); // an embedded Python does not read PYTHONUTF8
     ::setenv("PYTHONNOUSERSITE", "1", 1);
-    ::setenv("PYTHONDONTWRITEBYTECODE", "1", 1); // the first run of a folder costs what the second does
+    ::setenv("PYTHONDONTWRITEBYTECODE", "1",
+             1); // the first run of a folder costs what the second does
 }
 
 fs::path own_folder() {
@@ -141,16 +146,15 @@ const Bridge* open_bridge(const fs::path& venv, const Interpreter& wanted, std::
         reinterpret_cast<const char* (*)()>(::dlsym(libpython, "Py_GetVersion"));
     const std::string running = get_version ? get_version() : "";
     if (running.substr(0, running.find(' ')) != wanted.version) {
-        reason = "libpython is " + running.substr(0, running.find(' ')) + ", the environment was made for " +
-                 wanted.version + ": run 'mqcore envs sync'";
+        reason = "libpython is " + running.substr(0, running.find(' ')) +
+                 ", the environment was made for " + wanted.version + ": run 'mqcore envs sync'";
         return nullptr;
     }
     if (running.find("free-threading") != std::string::npos) {
         reason = "a free-threaded Python cannot host mqcore's extension: it has no stable ABI";
         return nullptr;
     }
-    void* extension =
-        ::dlopen((own_folder() / "_mqcore.abi3.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+    void* extension = ::dlopen((own_folder() / "_mqcore.abi3.so").c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!extension) {
         reason = std::string("cannot open mqcore's extension: ") + ::dlerror();
         return nullptr;
@@ -166,13 +170,15 @@ const Bridge* open_bridge(const fs::path& venv, const Interpreter& wanted, std::
 std::int32_t create(const mqcore_host* host, void** self) {
     *self = nullptr;
     if (!host->environment) {
-        host->fail(host, MQCORE_CONFIG, "a Python client needs its environment: run 'mqcore envs sync'");
+        host->fail(host, MQCORE_CONFIG,
+                   "a Python client needs its environment: run 'mqcore envs sync'");
         return MQCORE_CONFIG;
     }
     const std::optional<Interpreter> interpreter = interpreter_of(host->environment);
     std::string reason;
     if (!interpreter)
-        reason = std::string("'") + host->environment + "' was not made by mqcore: run 'mqcore envs sync'";
+        reason = std::string("'") + host->environment +
+                 "' was not made by mqcore: run 'mqcore envs sync'";
     else if (!the_driver->bridge)
         the_driver->bridge = open_bridge(host->environment, *interpreter, reason);
     if (!reason.empty()) {
@@ -189,7 +195,9 @@ std::int32_t create(const mqcore_host* host, void** self) {
     return the_driver->bridge->create(host, &environment, self);
 }
 
-std::int32_t connect(void* self, const mqcore_run* run) { return the_driver->bridge->connect(self, run); }
+std::int32_t connect(void* self, const mqcore_run* run) {
+    return the_driver->bridge->connect(self, run);
+}
 
 std::int32_t drive(void* self, mqcore_source* source, mqcore_sink* sink) {
     return the_driver->bridge->drive(self, source, sink);
@@ -225,7 +233,8 @@ const mqcore_driver* read_driver(const char* folder) {
                   .subscribe_qos = qos_bits(claims["subscribe_qos"]),
                   .features = bits_of(kFeatures, claims["features"]),
                   .max_window = claims["max_window"].value_or(0u),
-                  .qos0_completion = value_of(kCompletions, claims["qos0_completion"].value_or(std::string_view{}))};
+                  .qos0_completion = value_of(
+                      kCompletions, claims["qos0_completion"].value_or(std::string_view{}))};
     made->table = {.magic = MQCORE_MAGIC,
                    .size = sizeof(mqcore_driver),
                    .abi_major = MQCORE_ABI_MAJOR,
@@ -240,7 +249,8 @@ const mqcore_driver* read_driver(const char* folder) {
                    .destroy = destroy,
                    .extension = nullptr};
     if (made->id.empty() || made->info.shape == 0) {
-        std::fprintf(stderr, "python-host: '%s' needs 'id' and 'shape' in [driver]\n", file.c_str());
+        std::fprintf(stderr, "python-host: '%s' needs 'id' and 'shape' in [driver]\n",
+                     file.c_str());
         delete made;
         return nullptr;
     }
@@ -261,6 +271,7 @@ const mqcore_driver* mqcore_driver_entry(const char* driver_folder) {
         return mqcore::python::read_driver(driver_folder);
     if (the_driver->folder == driver_folder)
         return &the_driver->table;
-    std::fprintf(stderr, "python-host: this process already hosts '%s'\n", the_driver->folder.c_str());
+    std::fprintf(stderr, "python-host: this process already hosts '%s'\n",
+                 the_driver->folder.c_str());
     return nullptr;
 }

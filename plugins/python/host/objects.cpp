@@ -26,14 +26,14 @@ constexpr std::uint32_t kBurst = 64;
 std::uint64_t now_ns() {
     timespec now;
     ::clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * kSecond + static_cast<std::uint64_t>(now.tv_nsec);
+    return static_cast<std::uint64_t>(now.tv_sec) * kSecond +
+           static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 // One a slot, made once and handed out again and again: only the payload is always new, because its
 // stamp is. Attributes are object members, which CPython reads without a call.
 struct Message {
-    PyObject_HEAD
-    PyObject* topic;
+    PyObject_HEAD PyObject* topic;
     PyObject* payload;
     PyObject* qos;
     PyObject* retain;
@@ -46,12 +46,11 @@ struct Message {
 };
 
 struct Source {
-    PyObject_HEAD
-    mqcore_source* core; // null: no drive
-    PyObject* topics;    // tuple of str
-    PyObject* resume;    // called when a done() ends a full window; null or None: nobody
-    Message** messages;  // by slot; null where the slot was never used
-    Message* put_back;   // to be handed out again
+    PyObject_HEAD mqcore_source* core; // null: no drive
+    PyObject* topics;                  // tuple of str
+    PyObject* resume;   // called when a done() ends a full window; null or None: nobody
+    Message** messages; // by slot; null where the slot was never used
+    Message* put_back;  // to be handed out again
     std::uint32_t window;
     std::uint32_t outstanding; // SEND without done()
     std::uint32_t burst;       // messages since the loop had its turn
@@ -63,8 +62,7 @@ struct Source {
 };
 
 struct Sink {
-    PyObject_HEAD
-    mqcore_sink* core; // null: nobody listens
+    PyObject_HEAD mqcore_sink* core; // null: nobody listens
     Source* source;
     std::uint32_t early; // arrivals before drive()
 };
@@ -211,8 +209,7 @@ PyObject* source_next(PyObject* self, PyObject*) {
 PyObject* source_wait(PyObject* self, PyObject*) {
     auto* source = as<Source>(self);
     if (mqcore_source* core = source->core) {
-        Py_BEGIN_ALLOW_THREADS
-        core->wait(core);
+        Py_BEGIN_ALLOW_THREADS core->wait(core);
         Py_END_ALLOW_THREADS
     }
     Py_RETURN_NONE;
@@ -249,8 +246,8 @@ PyObject* source_poll(PyObject* self, PyObject* const* arguments, Py_ssize_t cou
             return PyLong_FromLong(0);
         const timespec timeout{.tv_sec = static_cast<time_t>(nanoseconds / kSecond),
                                .tv_nsec = static_cast<long>(nanoseconds % kSecond)};
-        Py_BEGIN_ALLOW_THREADS
-        ::ppoll(&entry, 1, &timeout, nullptr); // nanoseconds; poll() would round up to the millisecond
+        Py_BEGIN_ALLOW_THREADS ::ppoll(
+            &entry, 1, &timeout, nullptr); // nanoseconds; poll() would round up to the millisecond
         Py_END_ALLOW_THREADS
     } else {
         ::poll(&entry, 1, 0);
@@ -280,7 +277,8 @@ PyObject* sink_done(PyObject* self, PyObject* const* arguments, Py_ssize_t count
         return nullptr;
     if (!sink->core)
         Py_RETURN_NONE;
-    sink->core->done(sink->core, static_cast<std::uint32_t>(slot), static_cast<std::int32_t>(status));
+    sink->core->done(sink->core, static_cast<std::uint32_t>(slot),
+                     static_cast<std::int32_t>(status));
     Source* source = sink->source;
     if (static_cast<unsigned long>(slot) < source->window)
         if (Message* message = source->messages[slot]; message && message->payload)
@@ -299,8 +297,9 @@ PyObject* sink_done(PyObject* self, PyObject* const* arguments, Py_ssize_t count
 PyObject* sink_received(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
     auto* sink = as<Sink>(self);
     if (count < 1 || count > 3) {
-        PyErr_SetString(PyExc_TypeError,
-                        "received(payload, filter=NONE, connection=0) takes one to three arguments");
+        PyErr_SetString(
+            PyExc_TypeError,
+            "received(payload, filter=NONE, connection=0) takes one to three arguments");
         return nullptr;
     }
     const unsigned long filter = count > 1 ? PyLong_AsUnsignedLong(arguments[1]) : MQCORE_NONE;
@@ -344,7 +343,8 @@ PyObject* source_put_back(PyObject* self, PyObject* argument) {
 
 PyObject* source_wake_ns(PyObject* self, void*) {
     const auto* source = as<Source>(self);
-    return PyLong_FromUnsignedLongLong(source->core && !source->has_stopped ? source->core->wake_ns : 0);
+    return PyLong_FromUnsignedLongLong(source->core && !source->has_stopped ? source->core->wake_ns
+                                                                            : 0);
 }
 
 void sink_dealloc(PyObject* self) {
@@ -366,22 +366,26 @@ void* slot(F function) {
 
 PyMemberDef message_members[] = {
     {"topic", T_OBJECT_EX, offsetof(Message, topic), READONLY, "str, the same object every time"},
-    {"payload", T_OBJECT_EX, offsetof(Message, payload), READONLY, "bytes, stamped; gone after done()"},
+    {"payload", T_OBJECT_EX, offsetof(Message, payload), READONLY,
+     "bytes, stamped; gone after done()"},
     {"qos", T_OBJECT_EX, offsetof(Message, qos), READONLY, "0, 1, 2"},
     {"retain", T_OBJECT_EX, offsetof(Message, retain), READONLY, "bool"},
     {"slot", T_OBJECT_EX, offsetof(Message, slot), READONLY, "for Sink.done(); below the window"},
-    {"connection", T_OBJECT_EX, offsetof(Message, connection), READONLY, "which connection carries it"},
+    {"connection", T_OBJECT_EX, offsetof(Message, connection), READONLY,
+     "which connection carries it"},
     {nullptr, 0, 0, 0, nullptr}};
-PyType_Slot message_slots[] = {{Py_tp_dealloc, slot(message_dealloc)},
-                               {Py_tp_members, message_members},
-                               {0, nullptr}};
+PyType_Slot message_slots[] = {
+    {Py_tp_dealloc, slot(message_dealloc)}, {Py_tp_members, message_members}, {0, nullptr}};
 
 PyMethodDef source_methods[] = {
     {"next", method(source_next), METH_NOARGS, "A Message, or None: then see `answer`."},
-    {"wait", method(source_wait), METH_NOARGS, "Blocks until wake_ns or until the window has room."},
-    {"poll", method(source_poll), METH_FASTCALL, "poll(fd, write, block): as wait(), watching a socket."},
+    {"wait", method(source_wait), METH_NOARGS,
+     "Blocks until wake_ns or until the window has room."},
+    {"poll", method(source_poll), METH_FASTCALL,
+     "poll(fd, write, block): as wait(), watching a socket."},
     {"delay", method(source_delay), METH_NOARGS, "Seconds until wake_ns."},
-    {"put_back", method(source_put_back), METH_O, "The library is full: hand this message out again."},
+    {"put_back", method(source_put_back), METH_O,
+     "The library is full: hand this message out again."},
     {nullptr, nullptr, 0, nullptr}};
 PyMemberDef source_members[] = {
     {"answer", T_INT, offsetof(Source, answer), READONLY, "WAIT, DRAIN, STOP or TURN"},
@@ -399,11 +403,11 @@ PyType_Slot source_slots[] = {{Py_tp_dealloc, slot(source_dealloc)},
 
 PyMethodDef sink_methods[] = {
     {"done", method(sink_done), METH_FASTCALL, "done(slot, status=OK): once for every message."},
-    {"received", method(sink_received), METH_FASTCALL, "received(payload, filter=NONE, connection=0)"},
+    {"received", method(sink_received), METH_FASTCALL,
+     "received(payload, filter=NONE, connection=0)"},
     {nullptr, nullptr, 0, nullptr}};
-PyType_Slot sink_slots[] = {{Py_tp_dealloc, slot(sink_dealloc)},
-                            {Py_tp_methods, sink_methods},
-                            {0, nullptr}};
+PyType_Slot sink_slots[] = {
+    {Py_tp_dealloc, slot(sink_dealloc)}, {Py_tp_methods, sink_methods}, {0, nullptr}};
 
 constexpr unsigned kFlags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
 
@@ -419,8 +423,8 @@ bool add_type(PyObject* module, PyTypeObject*& type, PyType_Spec& spec) {
 } // namespace
 
 bool add_objects(PyObject* module) {
-    return add_type(module, message_type, message_spec) && add_type(module, source_type, source_spec) &&
-           add_type(module, sink_type, sink_spec) &&
+    return add_type(module, message_type, message_spec) &&
+           add_type(module, source_type, source_spec) && add_type(module, sink_type, sink_spec) &&
            PyModule_AddIntConstant(module, "WAIT", kWait) == 0 &&
            PyModule_AddIntConstant(module, "DRAIN", kDrain) == 0 &&
            PyModule_AddIntConstant(module, "STOP", kStop) == 0 &&

@@ -174,6 +174,30 @@ class Driving(support.Case):
         )["send"]
         self.assertEqual((sent["sent"], sent["completed"]), (20_000, 20_000))
 
+    def test_the_event_loop_gets_a_turn_after_64_messages(self) -> None:
+        count_turns = (
+            "async def connect(self):\n"
+            "            self.turns = 0\n"
+            "            loop = asyncio.get_running_loop()\n"
+            "            def turn():\n"
+            "                self.turns += 1\n"
+            "                loop.call_soon(turn)\n"
+            "            turn()\n"
+        )
+        close = "async def close(self):\n            mqcore.log(1, f'turns {self.turns}')"
+        code = AWAITED.replace("async def connect(self): ...", count_turns)
+        code = code.replace("async def close(self): ...", close)
+        nowait = with_publish(code.replace("async def publish", "def publish"), "self.sink.done(message.slot)")
+        for shape, driver in (("awaited", code), ("nowait", nowait)):
+            with self.subTest(shape=shape):
+                # At capacity until the end: the loop turns only where it is given a turn.
+                report = self.run_driver(
+                    self.make_driver(shape, driver), self.venv, send={"window": 64}, drain_s=0.0
+                )
+                turns = int(report["log"].split("turns ")[1].split()[0])
+                self.assertGreater(report["send"]["sent"], 10_000)
+                self.assertLess(report["send"]["sent"] / turns, 70)
+
     def test_a_sync_library_gets_a_turn_after_64_messages(self) -> None:
         code = SYNC.replace(
             "def close(self): ...",

@@ -99,54 +99,71 @@ async def awaited(
     interrupted: asyncio.Future[None],
 ) -> None:
     """`window` reused coroutines, each awaiting its own publish, and one more that learns of DRAIN and
-    STOP while all others are inside a publish.
+    STOP while all others are inside a publish. They are made as they are needed.
 
-    Whoever has nothing to send parks. One timer wakes one of them at the earliest wake_ns; who then
-    gets a message passes the turn to the next before it awaits. If every coroutine slept until wake_ns
-    instead, each tick would wake the whole window and bill it to the client."""
+    Whoever has nothing to send parks, and one timer wakes one of them at the earliest wake_ns. Whoever
+    gets a message first passes the turn: it wakes one other, which may find more to send while this one
+    awaits. If every coroutine slept until wake_ns instead, each tick would wake the whole window and
+    bill it to the client; if all were ready at once, publishes that never suspend would keep the loop
+    from its sockets for the whole window times 64 messages."""
     from asyncio import sleep, wait
 
     following = source.next
     done = sink.done
+    most = source.window + 1
+    slots: list[asyncio.Task[None]] = []
     parked: list[asyncio.Future[None]] = []
     timer: asyncio.TimerHandle | None = None
     timer_ns = 0
-    passing = False  # a parked coroutine was woken and has not run yet
+    passing = False  # somebody was woken, or gave the loop a turn, and has not run yet
 
     def wake_one() -> None:
-        nonlocal timer, passing
-        timer = None
+        nonlocal passing
         if parked:
             passing = True
-            turn = parked.pop()
-            if not turn.done():
-                turn.set_result(None)
+            parked.pop().set_result(None)
+        elif len(slots) < most:
+            passing = True
+            task = loop.create_task(slot())
+            task.add_done_callback(ended)
+            slots.append(task)
+
+    def on_timer() -> None:
+        nonlocal timer
+        timer = None
+        wake_one()
+
+    def arm() -> None:
+        nonlocal timer, timer_ns
+        wake_ns = source.wake_ns
+        if timer is not None:
+            if wake_ns >= timer_ns:
+                return
+            timer.cancel()
+        timer = loop.call_later(source.delay(), on_timer)
+        timer_ns = wake_ns
 
     async def slot() -> None:
-        nonlocal timer, timer_ns, passing
+        nonlocal passing
+        passing = False
         while True:
             while (message := following()) is not None:
-                if parked and timer is None and not passing:
+                if not passing and timer is None and (parked or len(slots) < most):
                     wake_one()
                 done(message.slot, await publish(message) or 0)
             answer = source.answer
-            if answer == TURN:
-                await sleep(0)
-            elif answer == STOP:
+            if answer == STOP:
                 return
+            if answer == TURN and not passing:
+                passing = True
+                await sleep(0)
             else:
-                wake_ns = source.wake_ns
-                if timer is None:
-                    timer = loop.call_later(source.delay(), wake_one)
-                    timer_ns = wake_ns
-                elif wake_ns < timer_ns:
-                    timer.cancel()
-                    timer = loop.call_later(source.delay(), wake_one)
-                    timer_ns = wake_ns
+                if answer != TURN:
+                    arm()
                 turn = loop.create_future()
                 parked.append(turn)
                 await turn
-                passing = False
+            passing = False
 
     def ended(task: asyncio.Task[None]) -> None:
         if interrupted.done() or task.cancelled():
@@ -156,9 +173,7 @@ async def awaited(
         else:
             interrupted.set_result(None)
 
-    slots = [loop.create_task(slot()) for _ in range(source.window + 1)]
-    for task in slots:
-        task.add_done_callback(ended)
+    wake_one()
     try:
         await interrupted
     finally:
