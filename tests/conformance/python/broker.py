@@ -45,7 +45,9 @@ class Broker:
         self._log = open(folder / "log", "wb")
         program = find_mosquitto()
         assert program, "mosquitto is not installed"
-        self.process = subprocess.Popen([program, "-c", str(config)], stdout=self._log, stderr=self._log)
+        self.process = subprocess.Popen(
+            [program, "-c", str(config)], stdout=self._log, stderr=self._log
+        )
         wait_for_port(self.port)
 
     def __enter__(self) -> Broker:
@@ -64,7 +66,9 @@ class Broker:
 class Scripted:
     """The server's side by hand, one connection: what a well-behaved broker never does."""
 
-    def __init__(self, *, connack: int = 0, suback: int | None = None, silent: bool = False) -> None:
+    def __init__(
+        self, *, connack: int = 0, suback: int | None = None, silent: bool = False
+    ) -> None:
         self._connack, self._suback, self._silent = connack, suback, silent
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
@@ -166,7 +170,9 @@ def make_certificate(folder: Path) -> None:
     (folder / "names").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
     openssl("x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
             "-out", "server.pem", "-days", "2", "-extfile", "names")  # fmt: skip
-    os.chmod(folder / "server.key", 0o644)  # read after mosquitto gave up root; it lives for one test
+    os.chmod(
+        folder / "server.key", 0o644
+    )  # read after mosquitto gave up root; it lives for one test
 
 
 class Connection:

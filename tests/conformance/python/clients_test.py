@@ -68,7 +68,9 @@ VARIANTS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "mqttium": ("mqttium", []),
     "zmqtt": ("zmqtt", []),
 }
-if chosen := os.environ.get("MQCORE_TEST_CLIENTS"):  # while working on one: MQCORE_TEST_CLIENTS=zmqtt
+if chosen := os.environ.get(
+    "MQCORE_TEST_CLIENTS"
+):  # while working on one: MQCORE_TEST_CLIENTS=zmqtt
     VARIANTS = {name: VARIANTS[name] for name in chosen.split()}
 
 # Where awscrt is another: its TLS library answers an error after 10 to 30 s only, so the limit for
@@ -253,9 +255,10 @@ class AgainstMosquitto(Clients):
     def test_a_broker_that_dies_ends_the_run(self, _: Any, client: Any) -> None:
         for spec in ({"send": {"qos": 1}}, {"send": {"rate": 100}}, {"receive": {}}):
             with self.subTest(**spec):
-                with broker.Broker() as mortal, self.prepared(
-                    client, port=mortal.port, **spec
-                ) as process:
+                with (
+                    broker.Broker() as mortal,
+                    self.prepared(client, port=mortal.port, **spec) as process,
+                ):
                     process.prepare()
                     process.connect()
                     process.start(window_s=1.0)
@@ -278,7 +281,9 @@ class AgainstAScript(Clients):
         return server
 
     @each_client
-    def test_a_message_completes_with_its_acknowledgement_and_not_before(self, claims: Any, client: Any) -> None:
+    def test_a_message_completes_with_its_acknowledgement_and_not_before(
+        self, claims: Any, client: Any
+    ) -> None:
         for protocol in claims["protocols"]:
             for qos in claims["publish_qos"][1:]:
                 with self.subTest(protocol=protocol, qos=qos):
@@ -289,7 +294,10 @@ class AgainstAScript(Clients):
             server = self.scripted()
             server.withhold = {last_answer}
             with self.prepared(
-                client, port=server.port, protocol=protocol, send={"qos": qos, "limit": 20, "window": 8}
+                client,
+                port=server.port,
+                protocol=protocol,
+                send={"qos": qos, "limit": 20, "window": 8},
             ) as process:
                 process.prepare()
                 process.connect()
@@ -305,7 +313,15 @@ class AgainstAScript(Clients):
 
     def test_a_refused_message_counts_as_failed(self) -> None:
         # gmqtt reads no reason code of PUBACK, only that of PUBREC: its README.md says so.
-        cases = (("paho", 1), ("gmqtt", 2), ("awscrt", 1), ("mqttium", 1), ("mqttium", 2), ("zmqtt", 1), ("zmqtt", 2))
+        cases = (
+            ("paho", 1),
+            ("gmqtt", 2),
+            ("awscrt", 1),
+            ("mqttium", 1),
+            ("mqttium", 2),
+            ("zmqtt", 1),
+            ("zmqtt", 2),
+        )
         for name, qos in cases:
             if name not in VARIANTS:
                 continue
@@ -320,7 +336,9 @@ class AgainstAScript(Clients):
                 port=server.port,
                 send={"qos": qos, "limit": 10},
             )["send"]
-            self.assertEqual((report["sent"], report["completed"], report["failed"]), (10, 0, 10), name)
+            self.assertEqual(
+                (report["sent"], report["completed"], report["failed"]), (10, 0, 10), name
+            )
 
     @each_client
     def test_a_refused_connection_says_why(self, claims: Any, client: Any) -> None:
@@ -328,7 +346,9 @@ class AgainstAScript(Clients):
             server = self.scripted(connack=code)
             with self.prepared(client, port=server.port, protocol=protocol, send={}) as process:
                 process.prepare()
-                self.assert_fails(process.connect, "connecting", "network", "refused the connection")
+                self.assert_fails(
+                    process.connect, "connecting", "network", "refused the connection"
+                )
 
     @each_client
     def test_a_connection_closed_before_connack_fails_at_once(self, _: Any, client: Any) -> None:

@@ -28,7 +28,9 @@ def make_wheel(folder: Path, name: str = "tiny_client", version: str = "1.0") ->
     }
     record = ""
     for file, text in files.items():
-        digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
+        digest = (
+            base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
+        )
         record += f"{file},sha256={digest},{len(text)}\n"
     files[f"{info}/RECORD"] = record + f"{info}/RECORD,,\n"
     with zipfile.ZipFile(path, "w") as wheel:
@@ -39,7 +41,9 @@ def make_wheel(folder: Path, name: str = "tiny_client", version: str = "1.0") ->
 
 class Environments(support.Case):
     def setUp(self) -> None:
-        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="mqcore-environments-")))
+        self.folder = Path(
+            self.enterContext(tempfile.TemporaryDirectory(prefix="mqcore-environments-"))
+        )
         self.root = self.folder / "root"
         self.variables = {**os.environ, "MQCORE_ENVIRONMENTS": str(self.root)}
         self.variables.pop("MQCORE_PYTHON", None)
@@ -108,7 +112,9 @@ class Environments(support.Case):
         self.assertEqual((broken["ready"], broken["code"], broken["path"]), (False, 1, ""))
         self.assertIn("installing the locked packages failed", broken["reason"])
         self.assertNotIn("\n", broken["reason"])
-        self.assertEqual(os.listdir(Path(good).parent), [Path(good).name])  # no half-made one either
+        self.assertEqual(
+            os.listdir(Path(good).parent), [Path(good).name]
+        )  # no half-made one either
         self.lock(self.hash)
         self.assertTrue(self.call("status")["ready"])
 
@@ -171,7 +177,8 @@ class Environments(support.Case):
     def test_an_interpreter_that_is_not_there(self) -> None:
         reason = self.call("status", "--interpreter", "pyhton3")["reason"]
         self.assertEqual(
-            reason, "no interpreter 'pyhton3': give a path, a program on PATH or a version such as 3.12"
+            reason,
+            "no interpreter 'pyhton3': give a path, a program on PATH or a version such as 3.12",
         )
 
     def test_the_first_suitable_one_on_path_is_taken(self) -> None:
@@ -181,7 +188,8 @@ class Environments(support.Case):
         self.assertIn("/cpython-3.12.7-", self.call("status")["path"])
         self.variables["PATH"] = os.path.dirname(old)
         self.assertEqual(
-            self.call("status")["reason"], "no suitable Python on PATH: python3 is 3.9.1, older than 3.11"
+            self.call("status")["reason"],
+            "no suitable Python on PATH: python3 is 3.9.1, older than 3.11",
         )
 
     def test_mqcore_python_chooses_too(self) -> None:

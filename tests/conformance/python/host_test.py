@@ -82,7 +82,9 @@ class EveryInterpreter(support.Case):
         for interpreter in support.interpreters():
             with self.subTest(interpreter=interpreter):
                 venv = support.environment("python-null", interpreter)
-                notes = self.run_driver(self.make_driver("sync", code), venv, send={"limit": 1})["notes"]
+                notes = self.run_driver(self.make_driver("sync", code), venv, send={"limit": 1})[
+                    "notes"
+                ]
                 self.assertEqual(notes["prefix"], venv)
                 self.assertIn(f"{venv}/lib/python", notes["path"])
                 self.assertNotIn("''", notes["path"])
@@ -97,7 +99,10 @@ class Driving(support.Case):
     def test_awaited_publishes_that_suspend_fill_the_window(self) -> None:
         code = with_publish(AWAITED, "await asyncio.sleep(0.002)")
         sent = self.run_driver(
-            self.make_driver("awaited", code), self.venv, send={"limit": 640, "window": 64}, window_s=1.0
+            self.make_driver("awaited", code),
+            self.venv,
+            send={"limit": 640, "window": 64},
+            window_s=1.0,
         )["send"]
         # Ten windows of 2 ms each; one coroutine alone would need 640 of them.
         self.assertEqual((sent["sent"], sent["completed"]), (640, 640))
@@ -139,9 +144,14 @@ class Driving(support.Case):
 
     def test_a_nowait_completion_ends_a_full_window(self) -> None:
         code = AWAITED.replace("async def publish", "def publish")
-        code = with_publish(code, "asyncio.get_running_loop().call_later(.001, self.sink.done, message.slot)")
+        code = with_publish(
+            code, "asyncio.get_running_loop().call_later(.001, self.sink.done, message.slot)"
+        )
         sent = self.run_driver(
-            self.make_driver("nowait", code), self.venv, send={"limit": 400, "window": 4}, window_s=2.0
+            self.make_driver("nowait", code),
+            self.venv,
+            send={"limit": 400, "window": 4},
+            window_s=2.0,
         )["send"]
         self.assertEqual((sent["sent"], sent["completed"], sent["unfinished"]), (400, 400, 0))
 
@@ -158,14 +168,18 @@ class Driving(support.Case):
         self.assertEqual((report["send"]["sent"], report["send"]["completed"]), (300, 300))
 
     def test_completions_may_come_from_another_thread(self) -> None:
-        code = SYNC.replace("import mqcore", "import mqcore, threading, queue").replace(
-            "def connect(self): ...",
-            "def connect(self):\n"
-            "            self.queue = queue.SimpleQueue()\n"
-            "            def complete():\n"
-            "                while (slot := self.queue.get()) is not None: self.sink.done(slot)\n"
-            "            threading.Thread(target=complete).start()",
-        ).replace("def close(self): ...", "def close(self):\n            self.queue.put(None)")
+        code = (
+            SYNC.replace("import mqcore", "import mqcore, threading, queue")
+            .replace(
+                "def connect(self): ...",
+                "def connect(self):\n"
+                "            self.queue = queue.SimpleQueue()\n"
+                "            def complete():\n"
+                "                while (slot := self.queue.get()) is not None: self.sink.done(slot)\n"
+                "            threading.Thread(target=complete).start()",
+            )
+            .replace("def close(self): ...", "def close(self):\n            self.queue.put(None)")
+        )
         sent = self.run_driver(
             self.make_driver("sync", with_publish(code, "self.queue.put(message.slot)")),
             self.venv,
@@ -187,7 +201,9 @@ class Driving(support.Case):
         close = "async def close(self):\n            mqcore.log(1, f'turns {self.turns}')"
         code = AWAITED.replace("async def connect(self): ...", count_turns)
         code = code.replace("async def close(self): ...", close)
-        nowait = with_publish(code.replace("async def publish", "def publish"), "self.sink.done(message.slot)")
+        nowait = with_publish(
+            code.replace("async def publish", "def publish"), "self.sink.done(message.slot)"
+        )
         for shape, driver in (("awaited", code), ("nowait", nowait)):
             with self.subTest(shape=shape):
                 # At capacity until the end: the loop turns only where it is given a turn.
@@ -222,7 +238,11 @@ class Endings(support.Case):
         )
 
     def test_an_exception_ends_the_run_with_its_type_and_text(self) -> None:
-        bodies = {"sync": SYNC, "nowait": AWAITED.replace("async def publish", "def publish"), "awaited": AWAITED}
+        bodies = {
+            "sync": SYNC,
+            "nowait": AWAITED.replace("async def publish", "def publish"),
+            "awaited": AWAITED,
+        }
         for shape, template in bodies.items():
             with self.subTest(shape=shape):
                 code = with_publish(template, "raise ValueError('no such topic')")
@@ -230,7 +250,9 @@ class Endings(support.Case):
                 self.assertIn("Traceback", log)
                 code = with_publish(template, "raise ConnectionResetError('by peer')")
                 self.fails(shape, code, "driving", "network", "ConnectionResetError: by peer")
-                code = with_publish(template, "raise mqcore.Failure(mqcore.UNSUPPORTED, 'not here')")
+                code = with_publish(
+                    template, "raise mqcore.Failure(mqcore.UNSUPPORTED, 'not here')"
+                )
                 self.fails(shape, code, "driving", "unsupported", "not here")
 
     def test_a_lost_connection_ends_a_sleeping_loop(self) -> None:
@@ -246,9 +268,13 @@ class Endings(support.Case):
     def test_what_a_library_drops_is_a_failure(self) -> None:
         thread = "import threading; threading.Thread(target=lambda: 1/0).start()"
         code = SYNC.replace("import mqcore", "import mqcore, threading")
-        log = self.fails("sync", with_publish(code, thread), "driving", "library", "ZeroDivisionError")
+        log = self.fails(
+            "sync", with_publish(code, thread), "driving", "library", "ZeroDivisionError"
+        )
         self.assertIn("Traceback", log)
-        code = with_publish(AWAITED, "asyncio.get_running_loop().call_soon(lambda: 1/0)\nawait asyncio.sleep(.1)")
+        code = with_publish(
+            AWAITED, "asyncio.get_running_loop().call_soon(lambda: 1/0)\nawait asyncio.sleep(.1)"
+        )
         self.fails("awaited", code, "driving", "library", "ZeroDivisionError")
         receiver = "\n        def receivers(self):\n            async def end(): ...\n            return [end()]\n"
         self.fails("awaited", AWAITED + receiver, "driving", "library", "a receiver ended")
@@ -261,7 +287,9 @@ class Endings(support.Case):
             "            await asyncio.sleep(9)",
         )
         self.fails("awaited", hang, "connecting", "network", "closed")
-        better = hang.replace("await asyncio.sleep(9)", "await asyncio.sleep(.06); raise OSError('refused')")
+        better = hang.replace(
+            "await asyncio.sleep(9)", "await asyncio.sleep(.06); raise OSError('refused')"
+        )
         self.fails("awaited", better, "connecting", "network", "OSError: refused")
 
     def test_leaving_after_the_drive_cannot_fail_the_run(self) -> None:
@@ -274,11 +302,20 @@ class Endings(support.Case):
 
     def test_a_missing_library_is_named(self) -> None:
         code = "import no_such_library\n"
-        self.fails("sync", code, "creating", "library", "ModuleNotFoundError: No module named 'no_such_library'")
+        self.fails(
+            "sync",
+            code,
+            "creating",
+            "library",
+            "ModuleNotFoundError: No module named 'no_such_library'",
+        )
 
     def test_options_are_checked(self) -> None:
         code = 'OPTIONS = {"loop": ("external", "thread")}\n' + SYNC.replace("\n    ", "\n").strip()
-        code = code.replace("def connect(self): ...", "def connect(self): mqcore.note('loop', self.run.options['loop'])")
+        code = code.replace(
+            "def connect(self): ...",
+            "def connect(self): mqcore.note('loop', self.run.options['loop'])",
+        )
         folder = self.make_driver("sync", code)
         for options, loop in (([], "external"), ([("loop", "thread")], "thread")):
             report = self.run_driver(folder, self.venv, send={"limit": 1}, options=options)
@@ -295,7 +332,9 @@ class Refusals(support.Case):
 
     def refused(self, venv: str, reason: str) -> None:
         folder = support.driver_folder("python-null")
-        self.assert_fails(lambda: self.run_driver(folder, venv, send={}), "creating", "config", reason)
+        self.assert_fails(
+            lambda: self.run_driver(folder, venv, send={}), "creating", "config", reason
+        )
 
     def altered(self, key: str, value: str) -> str:
         original = Path(support.environment("python-null"))
@@ -314,7 +353,9 @@ class Refusals(support.Case):
             self.refused(folder, "was not made by mqcore: run 'mqcore envs sync'")
 
     def test_another_version_than_recorded(self) -> None:
-        self.refused(self.altered("mqcore-version", "3.99.0"), "the environment was made for 3.99.0")
+        self.refused(
+            self.altered("mqcore-version", "3.99.0"), "the environment was made for 3.99.0"
+        )
 
     def test_a_libpython_that_is_gone(self) -> None:
         venv = self.altered("mqcore-libpython", "/nowhere/libpython3.so")

@@ -33,7 +33,9 @@ def interpreters() -> tuple[str, ...]:
     """Every suitable CPython of this machine, one of each minor version and the one that runs this."""
     found: dict[str, str] = {}
     asked = os.environ.get("MQCORE_TEST_PYTHONS")
-    for name in asked.split() if asked else ["/usr/bin/python3", "3.11", "3.12", "3.13", "3.14", "3.15"]:
+    for name in (
+        asked.split() if asked else ["/usr/bin/python3", "3.11", "3.12", "3.13", "3.14", "3.15"]
+    ):
         folder = driver_folder("python-null")
         document = tool("status", "--driver-folder", str(folder), "--interpreter", name)
         if document["path"]:
@@ -98,7 +100,9 @@ class Case(unittest.TestCase):
         with self.assertRaises(worker.WorkerFailed) as caught:
             run()
         document = caught.exception.document
-        self.assertEqual((document["phase"], document["status"]), (phase, status), document["reason"])
+        self.assertEqual(
+            (document["phase"], document["status"]), (phase, status), document["reason"]
+        )
         self.assertIn(reason, document["reason"])
         self.assertNotIn("\n", document["reason"])
         return "\n".join(getattr(caught.exception, "__notes__", []))

@@ -20,7 +20,9 @@ class WorkerFailed(Exception):
     """The worker answered `failed`, or died."""
 
     def __init__(self, document: dict[str, Any]) -> None:
-        super().__init__(f"{document.get('phase')}: {document.get('status')}: {document.get('reason')}")
+        super().__init__(
+            f"{document.get('phase')}: {document.get('status')}: {document.get('reason')}"
+        )
         self.document = document
 
 
@@ -34,7 +36,9 @@ class Worker:
         page = os.memfd_create("page")
         os.ftruncate(page, 4096)
         # Above every number that is given out below, so that none is overwritten on the way.
-        high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 10) for fd in (self._log.fileno(), theirs.fileno(), page)]
+        high = [
+            fcntl.fcntl(fd, fcntl.F_DUPFD, 10) for fd in (self._log.fileno(), theirs.fileno(), page)
+        ]
         targets = [(high[0], 1), (high[0], 2), (high[1], 3), (high[2], 4)]
         self.pid = os.posix_spawn(
             str(program),
@@ -80,7 +84,9 @@ class Worker:
         line = self._channel.readline()
         if not line:
             code = self.wait()
-            raise WorkerFailed({"phase": "?", "status": "died", "reason": f"exit code {code}: {self.log}"})
+            raise WorkerFailed(
+                {"phase": "?", "status": "died", "reason": f"exit code {code}: {self.log}"}
+            )
         document = json.loads(line)
         if document["event"] == "failed":
             raise WorkerFailed(document)

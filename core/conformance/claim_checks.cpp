@@ -1,0 +1,191 @@
+// Checks of claims that not every driver makes: a bit of mqcore_info.features counts only when it has
+// been exercised end to end.
+
+#include "conformance/exchange.hpp"
+#include "session/broker.hpp"
+#include "session/tls_material.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace mqcore::conformance {
+namespace {
+
+using support::kMillisecond;
+
+Verdict pass() { return {}; }
+Verdict fail(std::string detail) { return {Outcome::fail, std::move(detail)}; }
+
+std::uint64_t number(const Json& json, std::string_view key) {
+    return support::unsigned_or(json, key, 0);
+}
+
+Json part(const Json& json, std::string_view key) {
+    const Json* found = support::find(json, key);
+    return found ? *found : Json(nullptr);
+}
+
+bool has_claim(const Bench& bench, std::uint32_t feature) {
+    return bench.claims().features & feature;
+}
+
+Verdict not_claimed(std::uint32_t feature) {
+    return {Outcome::skipped,
+            fmt::format("it does not claim '{}'", driver::names_of_features(feature).front())};
+}
+
+Verdict many_connections(Bench& bench) {
+    if (!has_claim(bench, MQCORE_FEATURE_MANY_CONNECTIONS))
+        return not_claimed(MQCORE_FEATURE_MANY_CONNECTIONS);
+    constexpr std::uint32_t kConnections = 3;
+    Traffic traffic;
+    traffic.connections = kConnections;
+    return judge_each(
+        bench, publish_combinations(bench.claims()), traffic,
+        [](Bench& on, const Traffic& spread) -> Verdict {
+            const Exchange exchange = publish(on, spread);
+            if (!exchange.step)
+                return verdict_of(*exchange.step.trouble);
+            for (std::uint32_t index = 0; index < kConnections; ++index) {
+                const std::string id =
+                    index == 0 ? "mqcore-check" : fmt::format("mqcore-check-{}", index);
+                const std::uint64_t due =
+                    (exchange.sent() + kConnections - 1 - index) / kConnections;
+                std::uint64_t found = 0;
+                for (const Json& connection : exchange.all_served.get_array())
+                    if (support::text_or(connection, "client_id", "") == id)
+                        found = number(part(connection, "packets"), "PUBLISH");
+                if (found != due)
+                    return fail(fmt::format("connection '{}' carried {} messages, {} were for it",
+                                            id, found, due));
+            }
+            return pass();
+        },
+        "it does not claim to publish");
+}
+
+Verdict receive_maximum(Bench& bench) {
+    if (!has_claim(bench, MQCORE_FEATURE_RECEIVE_MAXIMUM))
+        return not_claimed(MQCORE_FEATURE_RECEIVE_MAXIMUM);
+    constexpr std::uint16_t kAsked = 7;
+    Server server(bench);
+    Trial trial(bench);
+    measure::WorkerSpec spec = bench.specification(measure::Protocol::v5, server.port());
+    spec.endpoint.receive_maximum = kAsked;
+    if (const Step step = trial.reach_connected(spec); !step)
+        return verdict_of(*step.trouble);
+    const std::uint64_t told =
+        number(server.connection(spec.endpoint.client_id), "receive_maximum");
+    return told == kAsked
+               ? pass()
+               : fail(fmt::format("CONNECT carries a Receive Maximum of {}, {} was asked for", told,
+                                  kAsked));
+}
+
+Verdict filter_callbacks(Bench& bench) {
+    if (!has_claim(bench, MQCORE_FEATURE_FILTER_CALLBACKS))
+        return not_claimed(MQCORE_FEATURE_FILTER_CALLBACKS);
+    Traffic traffic;
+    traffic.topics = {"mqcore/check/a", "mqcore/check/b/c"};
+    traffic.filters = {"mqcore/check/a", "mqcore/check/b/#"};
+    return judge_each(
+        bench, subscribe_combinations(bench.claims()), traffic,
+        [](Bench& on, const Traffic& two) -> Verdict {
+            const Exchange exchange = receive(on, two);
+            if (!exchange.step)
+                return verdict_of(*exchange.step.trouble);
+            const std::uint64_t sent = number(part(exchange.neighbour, "send"), "sent");
+            const Json by_filter = part(exchange.arrivals(), "by_filter");
+            const std::uint64_t first = number(by_filter, "0"), second = number(by_filter, "1");
+            if (first != (sent + 1) / 2 || second != sent / 2)
+                return fail(fmt::format("{} and {} of {} messages came by the first and the second "
+                                        "filter, each in turn was for one of them",
+                                        first, second, sent));
+            return pass();
+        },
+        "it does not claim to subscribe");
+}
+
+// One TLS connection; nothing: it works.
+std::optional<Trouble> use_tls(Bench& bench, measure::Protocol protocol, const std::string& host,
+                               std::uint16_t port, const std::string& ca_file) {
+    Trial trial(bench);
+    measure::WorkerSpec spec = bench.specification(protocol, port);
+    spec.endpoint.host = host;
+    spec.endpoint.ca_file = ca_file;
+    Step step = trial.reach_connected(spec);
+    if (step)
+        step = trial.drive(schedule_from_now(20 * kMillisecond, 0));
+    return step.trouble;
+}
+
+Verdict tls_verified(Bench& bench) {
+    if (!has_claim(bench, MQCORE_FEATURE_TLS))
+        return not_claimed(MQCORE_FEATURE_TLS);
+    auto broker = session::start_managed_broker(
+        bench.supervisor(), {.cpus = {}, .log_file = bench.folder() / "broker.log"});
+    if (!broker)
+        return {Outcome::skipped,
+                "TLS is checked with Mosquitto: " + support::one_line(broker.error())};
+    const std::filesystem::path elsewhere = bench.folder() / "another-authority";
+    std::filesystem::create_directories(elsewhere);
+    const auto foreign = session::make_tls_material(elsewhere);
+    const auto tls = (*broker)->tls();
+    const auto plain = (*broker)->plain();
+    if (!foreign || !tls || !plain)
+        return {Outcome::skipped, "no TLS material could be made"};
+
+    for (const auto& [bit, protocol] :
+         {std::pair{MQCORE_V311, measure::Protocol::v311}, {MQCORE_V5, measure::Protocol::v5}}) {
+        if (!(bench.claims().protocols & static_cast<std::uint32_t>(bit)))
+            continue;
+        const std::string before = fmt::format("MQTT {}: ", name_of(protocol));
+        if (const auto trouble = use_tls(bench, protocol, tls->host, tls->port, tls->ca_file))
+            return {trouble->outcome, before + trouble->text};
+        const struct {
+            std::uint16_t port;
+            std::string ca_file;
+            const char* what;
+        } must_fail[] = {{tls->port, foreign->ca_file.string(),
+                          "the server's certificate is not signed by ca_file"},
+                         {plain->port, tls->ca_file, "the server does not speak TLS"}};
+        for (const auto& each : must_fail) {
+            const auto trouble = use_tls(bench, protocol, tls->host, each.port, each.ca_file);
+            if (!trouble)
+                return fail(before + fmt::format("connect() succeeded although {}", each.what));
+            if (trouble->outcome != Outcome::fail)
+                return {trouble->outcome, before + trouble->text};
+        }
+    }
+    return pass();
+}
+
+Verdict claims_exercised(Bench& bench) {
+    constexpr std::uint32_t kExercised = MQCORE_FEATURE_TLS | MQCORE_FEATURE_FILTER_CALLBACKS |
+                                         MQCORE_FEATURE_RECEIVE_MAXIMUM |
+                                         MQCORE_FEATURE_MANY_CONNECTIONS;
+    const auto left = driver::names_of_features(bench.claims().features & ~kExercised);
+    if (left.empty())
+        return pass();
+    return {Outcome::warning,
+            fmt::format("this mqcore has no check for: {}", fmt::join(left, ", "))};
+}
+
+constexpr Check kChecks[] = {
+    {"many-connections", "each message goes out on the connection it names", "publishes-all",
+     Place::network, many_connections},
+    {"receive-maximum", "CONNECT carries the Receive Maximum that the run asks for", "connects",
+     Place::network, receive_maximum},
+    {"filter-callbacks", "each arrival comes with the index of its filter", "receives-all",
+     Place::network, filter_callbacks},
+    {"tls-verified", "TLS works, and only with a certificate that ca_file vouches for", "connects",
+     Place::network, tls_verified},
+    {"claims-exercised", "every claimed feature has a check", "info-valid", Place::worker,
+     claims_exercised},
+};
+
+} // namespace
+
+std::span<const Check> claim_checks() { return kChecks; }
+
+} // namespace mqcore::conformance

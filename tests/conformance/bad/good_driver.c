@@ -1,0 +1,4 @@
+/* The control: breaks nothing. */
+#include "good.h"
+
+DRIVER(good_create, good_connect, good_drive, good_disconnect, good_destroy)

@@ -1,0 +1,16 @@
+/* Returns from drive() when sending is over, not when it is told to stop. */
+#include "between.h"
+
+static int32_t drain_is_stop(mqcore_source* source, const mqcore_message** message) {
+    const int32_t answer = pass_next(source, message);
+
+    return answer == MQCORE_DRAIN ? MQCORE_STOP : answer;
+}
+
+static int32_t drive(void* self, mqcore_source* source, mqcore_sink* sink) {
+    stand_between(source, sink);
+    my_source.next = drain_is_stop;
+    return good_drive(self, &my_source, &my_sink);
+}
+
+DRIVER(good_create, good_connect, drive, good_disconnect, good_destroy)
