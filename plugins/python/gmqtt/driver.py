@@ -12,7 +12,19 @@ from gmqtt.mqtt.handler import MQTTConnectError
 from gmqtt.storage import PersistentStorage
 
 import mqcore
-from mqcore import LIBRARY, LOG_WARNING, NETWORK, V5, Failure, Message, Run, Sink, Source, check_granted, tls_context
+from mqcore import (
+    LIBRARY,
+    LOG_WARNING,
+    NETWORK,
+    V5,
+    Failure,
+    Message,
+    Run,
+    Sink,
+    Source,
+    check_granted,
+    tls_context,
+)
 
 
 class Client:

@@ -23,7 +23,9 @@ import subprocess
 import sys
 
 OLDEST = (3, 11)  # the limited API that mqcore's extension is compiled against
-FACTS_FILE = "mqcore.json"  # in the venv; written last, so its presence says that the venv is complete
+FACTS_FILE = (
+    "mqcore.json"  # in the venv; written last, so its presence says that the venv is complete
+)
 
 
 class Refusal(Exception):
@@ -44,7 +46,9 @@ def chosen_interpreter(asked):
             return program
         reasons.append(reason if asked else f"{os.path.basename(program)} {reason}")
     if asked and not reasons:
-        raise Refusal(f"no interpreter '{asked}': give a path, a program on PATH or a version such as 3.12")
+        raise Refusal(
+            f"no interpreter '{asked}': give a path, a program on PATH or a version such as 3.12"
+        )
     if asked:
         raise Refusal(f"'{asked}' {reasons[-1]}")
     raise Refusal("no suitable Python on PATH" + (f": {'; '.join(reasons)}" if reasons else ""))
@@ -214,9 +218,19 @@ def status(client, key):
     path = client.path(key)
     facts = facts_of(path)
     if facts is None:
-        return {"ready": False, "path": path, "reason": f"no environment of '{client.id}' for {key}", "facts": {}}
+        return {
+            "ready": False,
+            "path": path,
+            "reason": f"no environment of '{client.id}' for {key}",
+            "facts": {},
+        }
     if not os.path.exists(os.path.join(path, "bin", "python3")):
-        return {"ready": False, "path": path, "reason": f"the interpreter of {key} is gone", "facts": {}}
+        return {
+            "ready": False,
+            "path": path,
+            "reason": f"the interpreter of {key} is gone",
+            "facts": {},
+        }
     return {"ready": True, "path": path, "reason": "", "facts": facts}
 
 
@@ -247,7 +261,9 @@ def build(client, found, folder, wheels):
         _run(_installer(found, python) + offline + ["--require-hashes", "-r", client.lock])
     packages = _packages(python)
     version = ".".join(map(str, found["version_info"]))
-    library = next((packages[name] for name in packages if _same_name(name, client.package)), "none")
+    library = next(
+        (packages[name] for name in packages if _same_name(name, client.package)), "none"
+    )
     with open(os.path.join(folder, "pyvenv.cfg"), "a", encoding="utf-8") as file:
         # For python-host.so, which starts the interpreter without asking anybody.
         file.write(f"mqcore-libpython = {libpython_of(found)}\n")
@@ -258,9 +274,7 @@ def build(client, found, folder, wheels):
             "version": version,
             "build": found["build"].partition("[")[0].strip(),
             "compiler": found["build"].partition("[")[2].rstrip("]"),
-            "flags": {
-                name: found[name] for name in ("gil", "jit", "debug", "optimised", "lto")
-            },
+            "flags": {name: found[name] for name in ("gil", "jit", "debug", "optimised", "lto")},
         },
         "packages": packages,
         "lock": client.lock_hash,
@@ -274,18 +288,35 @@ def _installer(found, python):
     uv = shutil.which("uv")
     if uv:
         return [uv, "pip", "install", "--quiet", "--python", python, "--compile-bytecode"]
-    options = ["--python", python, "install", "--quiet", "--no-input", "--disable-pip-version-check"]
+    options = [
+        "--python",
+        python,
+        "install",
+        "--quiet",
+        "--no-input",
+        "--disable-pip-version-check",
+    ]
     base = found["executable"]
     if subprocess.run([base, "-I", "-m", "pip", "--version"], capture_output=True).returncode == 0:
         return [base, "-I", "-m", "pip"] + options
     answer = subprocess.run(
-        [base, "-I", "-c", "import ensurepip; print(ensurepip._get_packages()['pip'].wheel_path or "
-         "ensurepip._get_packages()['pip'].wheel_name)"], capture_output=True, text=True,
+        [
+            base,
+            "-I",
+            "-c",
+            "import ensurepip; print(ensurepip._get_packages()['pip'].wheel_path or "
+            "ensurepip._get_packages()['pip'].wheel_name)",
+        ],
+        capture_output=True,
+        text=True,
     )
     wheel = answer.stdout.strip()
     if answer.returncode == 0 and wheel and not os.path.isabs(wheel):
-        where = subprocess.run([base, "-I", "-c", "import ensurepip; print(ensurepip.__path__[0])"],
-                               capture_output=True, text=True).stdout.strip()
+        where = subprocess.run(
+            [base, "-I", "-c", "import ensurepip; print(ensurepip.__path__[0])"],
+            capture_output=True,
+            text=True,
+        ).stdout.strip()
         wheel = os.path.join(where, "_bundled", wheel)
     if not os.path.exists(wheel):
         raise Refusal("nothing can install packages: install uv, or pip for the chosen Python")
@@ -297,7 +328,9 @@ def _packages(python):
         "import importlib.metadata as m, json;"
         "print(json.dumps({d.metadata['Name']: d.version for d in m.distributions()}))"
     )
-    answer = subprocess.run([python, "-I", "-c", listing], capture_output=True, text=True, check=True)
+    answer = subprocess.run(
+        [python, "-I", "-c", listing], capture_output=True, text=True, check=True
+    )
     return dict(sorted(json.loads(answer.stdout).items()))
 
 
@@ -311,7 +344,9 @@ def _run(command):
     sys.stderr.write(answer.stderr)
     if answer.returncode != 0:
         step = "making the venv" if "venv" in command else "installing the locked packages"
-        raise Refusal(f"{step} failed: {_last_line(answer.stderr) or f'exit code {answer.returncode}'}")
+        raise Refusal(
+            f"{step} failed: {_last_line(answer.stderr) or f'exit code {answer.returncode}'}"
+        )
 
 
 def _replace(path, fresh):
@@ -343,7 +378,15 @@ def environments():
             client, _, lock = name.rpartition("-")
             if re.fullmatch(r"[0-9a-f]{12}", lock):
                 facts = facts_of(path)
-                found.append({"client": client, "build": key, "path": path, "ready": facts is not None, "facts": facts or {}})
+                found.append(
+                    {
+                        "client": client,
+                        "build": key,
+                        "path": path,
+                        "ready": facts is not None,
+                        "facts": facts or {},
+                    }
+                )
     return found
 
 
@@ -365,7 +408,9 @@ def remove(client):
 
 
 def parse(arguments):
-    parser = argparse.ArgumentParser(description="Makes what a Python client needs besides its folder.")
+    parser = argparse.ArgumentParser(
+        description="Makes what a Python client needs besides its folder."
+    )
     verbs = parser.add_subparsers(dest="verb", required=True)
     for verb in ("status", "sync", "list", "remove"):
         options = verbs.add_parser(verb)
@@ -374,7 +419,9 @@ def parse(arguments):
         if verb in ("status", "sync"):
             options.add_argument("--interpreter", metavar="PROGRAM")
         if verb == "sync":
-            options.add_argument("--wheels", metavar="DIR", help="install offline, from these wheels only")
+            options.add_argument(
+                "--wheels", metavar="DIR", help="install offline, from these wheels only"
+            )
     return parser.parse_args(arguments)
 
 

@@ -112,7 +112,9 @@ class _Paho:
         qos = message.qos
         if qos and client.on_publish is None:
             # Not set for QoS 0: it would build two objects for every message that was written.
-            client.on_publish = self._on_publish_v5 if self._run.protocol == V5 else self._on_publish
+            client.on_publish = (
+                self._on_publish_v5 if self._run.protocol == V5 else self._on_publish
+            )
         info = client.publish(message.topic, message.payload, qos, message.retain)
         if info.rc:
             self._raise_lost()
@@ -155,7 +157,9 @@ class ExternalLoop(_Paho):
     def _start_loop(self) -> None:
         sock = self._client.socket()
         self._fd = sock.fileno()
-        self._pending = getattr(sock, "pending", None)  # TLS: decrypted bytes that poll() does not see
+        self._pending = getattr(
+            sock, "pending", None
+        )  # TLS: decrypted bytes that poll() does not see
         self._misc_at = 0.0
 
     def publish(self, message: Message) -> None:

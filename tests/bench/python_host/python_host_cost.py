@@ -46,7 +46,9 @@ def clock_read() -> tuple[float, float]:
         source = Path(folder) / "clock.c"
         source.write_text(CLOCK)
         subprocess.run(["cc", "-O2", "-o", f"{folder}/clock", source], check=True)
-        best, median = subprocess.run([f"{folder}/clock"], capture_output=True, text=True).stdout.split()
+        best, median = subprocess.run(
+            [f"{folder}/clock"], capture_output=True, text=True
+        ).stdout.split()
     return float(best), float(median)
 
 
@@ -95,7 +97,9 @@ def main(interpreters: list[str]) -> None:
         figures = measure(interpreter)
         print(f"\n{Path(support.environment('python-null', interpreter)).parent.name}")
         print(f"one clock read: best {clock_best:.0f} ns, median {clock_median:.0f} ns")
-        print(f"{'call':10} {'best':>7} {'median':>7}   beyond the clock  budget   in Python  ratio")
+        print(
+            f"{'call':10} {'best':>7} {'median':>7}   beyond the clock  budget   in Python  ratio"
+        )
         for call in ("next", "done", "received"):
             best, median = figures[call]
             plain = figures[f"python.{call}"][0]
@@ -105,9 +109,13 @@ def main(interpreters: list[str]) -> None:
             )
         whole = sum(figures[call][0] for call in ("next", "done", "received"))
         plain = sum(figures[f"python.{call}"][0] for call in ("next", "done", "received"))
-        print(f"all three: {whole:.0f} ns against {plain:.0f} ns in Python, ratio {whole / plain:.2f}")
+        print(
+            f"all three: {whole:.0f} ns against {plain:.0f} ns in Python, ratio {whole / plain:.2f}"
+        )
         for driver in ("python-null", "python-null-nowait", "python-null-awaited"):
-            print(f"peak memory of a worker with {driver}: {peak_kib(driver, interpreter) / 1024:.1f} MiB")
+            print(
+                f"peak memory of a worker with {driver}: {peak_kib(driver, interpreter) / 1024:.1f} MiB"
+            )
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import mqcore
 
 ROUNDS = 60
 BATCHES = 150  # a round is a few milliseconds: some rounds meet no other process
-WINDOW = 64    # messages in flight, as in the scenarios
+WINDOW = 64  # messages in flight, as in the scenarios
 
 
 class Client:
@@ -31,14 +31,23 @@ class Client:
                 calls.setdefault(name, []).append(nanoseconds)
         for name, rounds in calls.items():
             rounds.sort()
-            mqcore.log(mqcore.LOG_INFO, f"figure {name} {rounds[0]:.1f} {rounds[len(rounds) // 2]:.1f}")
+            mqcore.log(
+                mqcore.LOG_INFO, f"figure {name} {rounds[0]:.1f} {rounds[len(rounds) // 2]:.1f}"
+            )
         mqcore.log(mqcore.LOG_INFO, "figures are complete")  # whoever asked ends this process now
 
     def _host_round(self) -> list[tuple[str, float]]:
         source = self._source
         while (message := source.next()) is not None:  # up to the turn that follows 64 messages
             self._sink.done(message.slot)
-        return timed("", source.next, self._sink.done, self._sink.received, lambda m: m.slot, lambda m: m.payload)
+        return timed(
+            "",
+            source.next,
+            self._sink.done,
+            self._sink.received,
+            lambda m: m.slot,
+            lambda m: m.payload,
+        )
 
 
 def timed(prefix: str, following, done, received, slot_of, payload_of) -> list[tuple[str, float]]:

@@ -47,6 +47,36 @@ from _mqcore import (
     note,
 )
 
+__all__ = [
+    "CONFIG",
+    "CONNECT_TIMEOUT_S",
+    "DRAIN",
+    "LIBRARY",
+    "LOG_DEBUG",
+    "LOG_ERROR",
+    "LOG_INFO",
+    "LOG_WARNING",
+    "NETWORK",
+    "NONE",
+    "OK",
+    "STOP",
+    "TURN",
+    "UNSUPPORTED",
+    "V5",
+    "V311",
+    "WAIT",
+    "Failure",
+    "Message",
+    "Run",
+    "Sink",
+    "Source",
+    "check_granted",
+    "fail",
+    "log",
+    "note",
+    "tls_context",
+]
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -88,12 +118,15 @@ def check_granted(granted: list[int] | tuple[int, ...], run: Run) -> None:
     """Compares SUBACK reason codes, one a filter, with what the run asked for."""
     if len(granted) != len(run.filters):
         raise Failure(LIBRARY, f"{len(granted)} SUBACK codes for {len(run.filters)} filters")
-    for code, name in zip(granted, run.filters):
+    for code, name in zip(granted, run.filters, strict=True):
         if code >= 0x80:
-            raise Failure(NETWORK, f"the broker refused the subscription to '{name}' (0x{code:02x})")
+            raise Failure(
+                NETWORK, f"the broker refused the subscription to '{name}' (0x{code:02x})"
+            )
         if code < run.filter_qos:
             raise Failure(
-                UNSUPPORTED, f"the broker granted QoS {code} instead of {run.filter_qos} for '{name}'"
+                UNSUPPORTED,
+                f"the broker granted QoS {code} instead of {run.filter_qos} for '{name}'",
             )
 
 

@@ -12,7 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
-    from types import ModuleType
     from typing import Any
 
     from _mqcore import Sink, Source
@@ -60,11 +59,12 @@ class Session:
     def __init__(self, driver_folder: str, shape: str) -> None:
         self._folder = driver_folder
         self._shape = shape
-        self._module: ModuleType | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._module: Any = None
         self._client: Any = None
+        self._has_loop = shape != "sync"
+        self._loop: asyncio.AbstractEventLoop
+        self._interrupted: asyncio.Future[None]  # resolved to end connect() or the drive early
         self._receivers: list[asyncio.Task[None]] = []
-        self._interrupted: asyncio.Future[None] | None = None
         self._phase = ""
         self._early_failure: Failure | None = None
 
@@ -73,13 +73,15 @@ class Session:
         global _current
         _current = self
         sys.unraisablehook = self._on_unraisable
-        self._module = _load(f"{self._folder}/driver.py")
-        if self._shape != "sync":
+        if self._has_loop:
             import asyncio
 
             self._loop = asyncio.new_event_loop()
             self._loop.set_exception_handler(self._on_loop_error)
-        if threading := sys.modules.get("threading"):
+            self._interrupted = self._loop.create_future()
+        self._module = _load(f"{self._folder}/driver.py")
+        threading: Any = sys.modules.get("threading")
+        if threading is not None:  # the library did not import it: then it starts no such thread
             threading.excepthook = self._on_thread_error
         flush()
 
@@ -89,21 +91,25 @@ class Session:
         run = Run(fields)
         run.options = complete_options(getattr(self._module, "OPTIONS", {}), run.options)
         self._source, self._sink = source, sink
-        self._client = client = self._module.Client(run, source, sink)
-        if self._loop is None:
-            client.connect()
+        if self._has_loop:
+            self._loop.run_until_complete(self._connect(run))
         else:
-            self._loop.run_until_complete(self._connect(client))
+            self._client = self._module.Client(run, source, sink)
+            self._client.connect()
         if self._early_failure is not None:
             raise self._early_failure
         self._phase = "connected"
 
-    async def _connect(self, client: Any) -> None:
+    async def _connect(self, run: Run) -> None:
         from asyncio import FIRST_COMPLETED, wait
 
+        # Made while the loop runs: some libraries take the running loop in their constructor.
+        self._client = client = self._module.Client(run, self._source, self._sink)
         self._interrupted = self._loop.create_future()
         task = self._loop.create_task(client.connect())
-        await wait((task, self._interrupted), timeout=CONNECT_TIMEOUT_S, return_when=FIRST_COMPLETED)
+        await wait(
+            (task, self._interrupted), timeout=CONNECT_TIMEOUT_S, return_when=FIRST_COMPLETED
+        )
         if not task.done() and self._interrupted.done():
             await wait((task,), timeout=0.1)  # its own reason, if it has one, says more
         if not task.done():
@@ -144,10 +150,10 @@ class Session:
         try:
             if client is None:
                 pass
-            elif self._loop is None:
-                client.close()
-            else:
+            elif self._has_loop:
                 self._loop.run_until_complete(self._close(client))
+            else:
+                client.close()
         finally:
             flush()
 
@@ -166,7 +172,7 @@ class Session:
         global _current
         if _current is self:
             _current = None
-        if self._loop is not None:
+        if self._has_loop:
             self._loop.close()
         flush()
 
@@ -180,7 +186,7 @@ class Session:
             self._early_failure = self._early_failure or Failure(status, text)
         else:
             _mqcore.fail(status, text)
-        if self._loop is not None and self._interrupted is not None and not self._loop.is_closed():
+        if self._has_loop:
             self._loop.call_soon_threadsafe(_resolve, self._interrupted)
 
     # What a library or an adapter lets fall on the floor is a failure of the run, not a log line.
@@ -208,9 +214,7 @@ class Session:
             fail_by(unraisable.exc_value, unraisable.err_msg or "callback")
 
 
-def complete_options(
-    known: dict[str, tuple[str, ...]], given: dict[str, str]
-) -> dict[str, str]:
+def complete_options(known: dict[str, tuple[str, ...]], given: dict[str, str]) -> dict[str, str]:
     """Every option of the client with a value; refuses what the client does not know."""
     for key, value in given.items():
         if key not in known:
@@ -229,7 +233,7 @@ def flush() -> None:
             stream.flush()
 
 
-def _load(path: str) -> ModuleType:
+def _load(path: str) -> Any:
     module = type(sys)("mqcore_driver")  # without importlib.util, which would cost half a megabyte
     module.__file__ = path
     sys.modules[module.__name__] = module
