@@ -38,7 +38,7 @@ std::string formatted(double value, verdict::Unit unit) {
     case verdict::Unit::milliseconds:
         return support::format_duration(value * 1e6);
     case verdict::Unit::percent:
-        return fmt::format("{:.0f} %", value);
+        return fmt::format("{:.{}f} %", value, value < 9.95 ? 1 : 0);
     case verdict::Unit::kibibytes:
         return fmt::format("{:.1f} MiB", value / 1024);
     case verdict::Unit::count:
@@ -338,27 +338,39 @@ std::string head_of(const Json& manifest) {
     return fmt::format("{}\n", fmt::join(parts, " · "));
 }
 
-// What whoever reads the tables must know first.
-std::vector<std::string> labels_of(const Json& manifest, const std::vector<Block>& blocks) {
+// What whoever reads the tables must know first, with what is behind it.
+struct Label {
+    std::string text;
+    std::vector<std::string> because;
+};
+
+std::vector<Label> labels_of(const Json& manifest, const std::vector<Block>& blocks) {
     const Node root(&manifest);
-    std::vector<std::string> labels;
-    if (!root.boolean("comparable").value_or(false)) {
-        const std::vector<std::string> why = root.texts("not_comparable_because");
-        labels.push_back(why.empty() ? "NOT COMPARABLE"
-                                     : fmt::format("NOT COMPARABLE: {}", fmt::join(why, "; ")));
-    }
+    std::vector<Label> labels;
+    if (!root.boolean("comparable").value_or(false))
+        labels.push_back({"NOT COMPARABLE", root.texts("not_comparable_because")});
     std::size_t missing = 0;
     for (const Block& block : blocks)
         missing += block.not_run.size();
-    std::vector<std::string> incomplete;
+    Label incomplete{"INCOMPLETE", {}};
     if (root.text("state") != "finished")
-        incomplete.push_back("the campaign is " + root.text("state"));
+        incomplete.because.push_back("the campaign is " + root.text("state"));
     if (missing > 0)
-        incomplete.push_back(
+        incomplete.because.push_back(
             fmt::format("{} {} not run", missing, missing == 1 ? "pair was" : "pairs were"));
-    if (!incomplete.empty())
-        labels.push_back(fmt::format("INCOMPLETE: {}", fmt::join(incomplete, "; ")));
+    if (!incomplete.because.empty())
+        labels.push_back(std::move(incomplete));
     return labels;
+}
+
+std::string label_text(const Label& label, const TableStyle& style) {
+    const std::string end = label.because.empty() ? "" : ":";
+    const std::string because = list_of(label.because, style.format);
+    if (style.format == Format::markdown)
+        return fmt::format("**{}**{}\n\n{}{}", label.text, end, because,
+                           because.empty() ? "" : "\n");
+    return fmt::format("{}{}\n{}", painted(label.text, Paint::yellow, style.use_colour), end,
+                       because);
 }
 
 std::string legend_text(const Legend& legend, Format format) {
@@ -414,10 +426,8 @@ std::string campaign_table(const Json& manifest, std::span<const Cell> cells,
                            const TableStyle& style) {
     const std::vector<Block> blocks = blocks_of(manifest, cells);
     std::string out;
-    for (const std::string& label : labels_of(manifest, blocks))
-        out += style.format == Format::markdown
-                   ? fmt::format("**{}**\n\n", label)
-                   : painted(label, Paint::yellow, style.use_colour) + '\n';
+    for (const Label& label : labels_of(manifest, blocks))
+        out += label_text(label, style);
     out += head_of(manifest);
     Legend legend;
     for (const Block& block : blocks)

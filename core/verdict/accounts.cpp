@@ -115,6 +115,15 @@ std::vector<Leg> legs_of(const RunView& run) {
 
 Count dropped_by_broker(const RunView& run) { return run.counter("publish_dropped").delta; }
 
+bool has_hollow_completions(const RunView& run) {
+    return run.qos == 0 && run.qos0_completion == "handed over";
+}
+
+bool may_be_behind(const RunView& run) {
+    return run.load == Load::capacity && (run.kind == scenario::Kind::sub ||
+                                          (run.is_sent_by_client() && has_hollow_completions(run)));
+}
+
 double share_of(std::uint64_t part, std::uint64_t whole) {
     return whole ? static_cast<double>(part) / static_cast<double>(whole) : 1;
 }

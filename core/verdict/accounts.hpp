@@ -45,6 +45,12 @@ std::vector<Leg> legs_of(const RunView& run);
 
 Count dropped_by_broker(const RunView& run);
 
+// QoS 0 completions of a library that only took the message over: they confirm nothing.
+bool has_hollow_completions(const RunView& run);
+// At capacity a receiving client may have messages in its socket when the run stops, and a publishing
+// one in a queue of its own.
+bool may_be_behind(const RunView& run);
+
 double share_of(std::uint64_t part, std::uint64_t whole); // 1 of nothing
 std::string percent(double share);                        // "12.3 %"
 

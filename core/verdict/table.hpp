@@ -2,7 +2,7 @@
 // The one table: every status, check, flag and metric is one entry that says what it is, when it
 // applies and how it is computed, and holds the function that computes it. `mqcore explain`,
 // docs/measuring.md, the result files and the terminal tables are made from these entries. A new check,
-// flag or metric is a new row in checks.cpp, flags.cpp or metrics.cpp and nothing else.
+// flag or metric is a new row in checks_of_*.cpp, flags.cpp or metrics.cpp and nothing else.
 
 #include "verdict/view.hpp"
 

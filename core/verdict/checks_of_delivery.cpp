@@ -1,0 +1,304 @@
+// What became of the messages.
+
+#include "support/text.hpp"
+#include "verdict/accounts.hpp"
+#include "verdict/checks.hpp"
+#include "verdict/scopes.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace mqcore::verdict {
+namespace {
+
+using scenario::Kind;
+using support::format_count;
+using namespace scopes;
+
+template <class Judge>
+Finding worst_of_legs(const RunView& run, Judge judge) {
+    const std::vector<Leg> legs = legs_of(run);
+    if (legs.empty() || (run.kind == Kind::rtt && legs.size() < 2))
+        return unavailable("a party did not report");
+    std::optional<Finding> worst;
+    for (const Leg& leg : legs) {
+        Finding finding = judge(leg);
+        if (!worst || finding.status > worst->status ||
+            (worst->outcome == Outcome::pass && finding.outcome != Outcome::pass))
+            worst = std::move(finding);
+    }
+    return *worst;
+}
+
+std::string_view words_of(const Leg& leg) {
+    return leg.is_to_client ? "peer to client" : "client to peer";
+}
+
+std::string named_losses(const Leg& leg) {
+    std::string numbers = named(leg.receiver->first_lost, leg.holes);
+    if (leg.tail && leg.has_ledger)
+        numbers += fmt::format("{}the last {} from {} on", numbers.empty() ? "" : " and ",
+                               format_count(leg.tail), *leg.receiver->frontier);
+    return numbers.empty() ? numbers : fmt::format(" (sequence numbers {})", numbers);
+}
+
+Finding blame_on_way_to_peer(const RunView& run, const Leg& leg, const std::string& lost) {
+    const Witnessed broker = client_publishes_at_broker(run);
+    if (dropped_by_broker(run).value_or(0) > 0)
+        return blame(Party::peer, lost + "; the broker's queue for the peer overflowed");
+    if (broker.is_direct && *broker.value < leg.sent - std::min(leg.sent, leg.excused))
+        return blame(Party::driver,
+                     fmt::format("{}; the broker received {} of {}", lost,
+                                 format_count(*broker.value), format_count(leg.sent)));
+    if (leg.holes == 0)
+        return blame(Party::peer, lost + "; the peer had not read them by the end");
+    return blame(Party::broker, lost + "; they were lost between the broker and the peer");
+}
+
+Finding blame_on_way_to_client(const RunView& run, const Leg& leg, const std::string& lost) {
+    if (const std::uint64_t dropped = dropped_by_broker(run).value_or(0))
+        return blame(Party::client,
+                     fmt::format("{}; it fell behind until the broker's queue dropped {}", lost,
+                                 format_count(dropped)));
+    if (leg.holes == 0)
+        return blame(Party::client, lost + "; it had not taken them by the end of the drain");
+    const Witnessed broker = deliveries_by_broker(run);
+    const std::uint64_t to_peer = run.peer.receive ? run.peer.receive->deliveries().value_or(0) : 0;
+    const std::uint64_t needed = leg.has_ledger ? *leg.receiver->frontier : leg.sent;
+    if (!broker.value)
+        return blame(Party::broker, fmt::format("{}; {}, so whether the broker or the client lost "
+                                                "them is not known",
+                                                lost, broker.why_not));
+    if (*broker.value - std::min(*broker.value, to_peer) >= needed)
+        return blame(Party::client,
+                     lost + "; the broker sent them, they were lost inside the client");
+    return blame(Party::broker, lost + "; the broker neither sent nor dropped them");
+}
+
+std::string words_of_good_leg(const RunView& run, const Leg& leg) {
+    const std::string text =
+        fmt::format("{}: {} sent, {} arrived", words_of(leg), format_count(leg.sent),
+                    format_count(leg.receiver->arrived().value_or(0)));
+    const std::uint64_t open = leg.holes + leg.tail;
+    if (open == 0)
+        return text;
+    return fmt::format("{}, {} {}", text, format_count(open),
+                       may_be_behind(run)
+                           ? "dropped by the broker's queue or not yet taken at the stop"
+                           : "not confirmed to the sender");
+}
+
+// All publishes that a sender calls done arrived, or it is known what became of them.
+Finding judge_leg(const RunView& run, const Leg& leg, std::uint64_t tolerated) {
+    std::uint64_t missing = leg.missing();
+    if (may_be_behind(run)) {
+        // The rest may still be queued, and what the client does not fetch in time the queue drops:
+        // only a hole that no drop explains is a loss.
+        const Count dropped = dropped_by_broker(run);
+        const std::uint64_t holes = leg.holes - std::min(leg.holes, leg.excused);
+        if (holes && !dropped)
+            return unavailable(fmt::format("{}: {} missing{}; {}, so drops and losses cannot be "
+                                           "told apart",
+                                           words_of(leg), format_count(holes), named_losses(leg),
+                                           run.counter("publish_dropped").why_unavailable));
+        missing = holes - std::min(holes, dropped.value_or(0));
+    }
+    if (missing <= tolerated)
+        return pass(words_of_good_leg(run, leg));
+    const std::string lost =
+        fmt::format("{}: {} of {} missing{}", words_of(leg), format_count(missing),
+                    format_count(leg.sent), named_losses(leg));
+    return leg.is_to_client ? blame_on_way_to_client(run, leg, lost)
+                            : blame_on_way_to_peer(run, leg, lost);
+}
+
+Finding find_no_loss(const RunView& run, const Context&) {
+    return worst_of_legs(run,
+                         [&](const Leg& leg) { return judge_leg(run, leg, slack_of(leg.sent)); });
+}
+
+Finding find_exact_delivery(const RunView& run, const Context&) {
+    return worst_of_legs(run, [&](const Leg& leg) -> Finding {
+        const ReceiveView& receiver = *leg.receiver;
+        if (!leg.has_ledger)
+            return unavailable(fmt::format("{}: the payload is too short for a sequence number; "
+                                           "{} sent, {} arrived",
+                                           words_of(leg), format_count(leg.sent),
+                                           format_count(receiver.total.value_or(0))));
+        if (const std::uint64_t doubled = receiver.duplicates.value_or(0))
+            return blame(Party::client, fmt::format("{}: {} arrived more than once (sequence "
+                                                    "numbers {})",
+                                                    words_of(leg), format_count(doubled),
+                                                    named(receiver.first_duplicates, doubled)));
+        if (!leg.is_to_client && *receiver.frontier > leg.sent)
+            return blame(Party::client, fmt::format("{}: sequence number {} arrived, but only {} "
+                                                    "messages were handed out",
+                                                    words_of(leg), *receiver.frontier - 1,
+                                                    format_count(leg.sent)));
+        if (const std::uint64_t beyond = receiver.beyond.value_or(0))
+            return unavailable(fmt::format("{}: {} messages are beyond the ledger's capacity",
+                                           words_of(leg), format_count(beyond)));
+        if (run.qos == 0) // may lose; loss_accounted says what became of them
+            return pass(fmt::format("{}: none of {} arrived twice", words_of(leg),
+                                    format_count(receiver.total.value_or(0))));
+        return judge_leg(run, leg, 0);
+    });
+}
+
+// QoS 0: sent = arrived + left in the client + dropped by the broker + unread at the stop.
+Finding account_for(const RunView& run, const Leg& leg) {
+    const std::uint64_t arrived = leg.receiver->total.value_or(0);
+    const std::uint64_t missing = leg.sent - std::min(leg.sent, arrived);
+    if (missing <= slack_of(leg.sent))
+        return pass(fmt::format("{}: {} sent, {} arrived", words_of(leg), format_count(leg.sent),
+                                format_count(arrived)));
+    const Witnessed at_broker =
+        leg.is_to_client ? publishes_at_broker(run) : client_publishes_at_broker(run);
+    const Count dropped = dropped_by_broker(run);
+    if (!at_broker.value || !dropped)
+        return unavailable(fmt::format(
+            "{}: {} of {} missing; {}", words_of(leg), format_count(missing),
+            format_count(leg.sent),
+            at_broker.value ? run.counter("publish_dropped").why_unavailable : at_broker.why_not));
+    const std::uint64_t unsent =
+        leg.is_to_client ? 0 : leg.sent - std::min(leg.sent, *at_broker.value);
+    const std::uint64_t rest = missing - std::min(missing, unsent + *dropped);
+    // What is on its way when the peer stops counting are the last messages; a lost one is a hole.
+    const bool is_on_its_way = !leg.is_to_client && has_hollow_completions(run) && leg.has_ledger &&
+                               leg.holes <= *dropped + slack_of(leg.sent);
+    const std::string books = fmt::format(
+        "{}: {} sent = {} arrived + {} left in the client + {} dropped by the broker + {} {}",
+        words_of(leg), format_count(leg.sent), format_count(arrived), format_count(unsent),
+        format_count(*dropped), format_count(rest),
+        leg.is_to_client ? "unread at the stop or lost in the client"
+        : is_on_its_way  ? "on their way at the end"
+                         : "unaccounted for");
+    const bool is_unread = leg.is_to_client && run.load == Load::capacity;
+    if (rest <= slack_of(leg.sent) || is_on_its_way || is_unread)
+        return pass(books);
+    return blame(leg.is_to_client ? Party::client : Party::peer, books);
+}
+
+Finding find_loss_accounted(const RunView& run, const Context&) {
+    return worst_of_legs(run, [&](const Leg& leg) { return account_for(run, leg); });
+}
+
+Finding find_payloads_intact(const RunView& run, const Context&) {
+    std::uint64_t looked_at = 0;
+    for (const PartyView* party : {&run.peer, &run.worker}) {
+        if (!party->receive)
+            continue;
+        if (!party->receive->damaged || !party->receive->total)
+            return unavailable("a receiver did not report");
+        looked_at += *party->receive->total;
+        if (const std::uint64_t damaged = *party->receive->damaged)
+            return blame(
+                Party::client,
+                fmt::format("{} of {} messages at the {} had another length or content, "
+                            "the first one {}",
+                            format_count(damaged), format_count(*party->receive->total),
+                            party == &run.peer ? "peer" : "client",
+                            party->receive->first_damaged_bytes
+                                ? fmt::format("with {} bytes", *party->receive->first_damaged_bytes)
+                                : std::string("of unknown length")));
+    }
+    return looked_at || run.peer.receive || run.worker.receive
+               ? pass(fmt::format("{} payloads compared", format_count(looked_at)))
+               : unavailable("no party reported arrivals");
+}
+
+Finding find_completions_consistent(const RunView& run, const Context&) {
+    if (!run.misuse.empty())
+        return blame(Party::driver,
+                     fmt::format("the driver broke its contract: {}{}", run.misuse.front(),
+                                 run.misuse.size() > 1
+                                     ? fmt::format(" (and {} more)", run.misuse.size() - 1)
+                                     : std::string()));
+    if (!run.worker.send)
+        return run.is_sent_by_client() ? unavailable("the client did not report what it sent")
+                                       : pass("the driver kept its contract");
+    const SendView& send = *run.worker.send;
+    if (!send.sent || !send.completed)
+        return unavailable("the client did not report what it sent");
+    const std::uint64_t finished = *send.completed + send.failed.value_or(0);
+    if (finished > *send.sent)
+        return blame(Party::driver, fmt::format("{} completions for {} messages",
+                                                format_count(finished), format_count(*send.sent)));
+    // What reached the other side was sent for certain, and after the drain its acknowledgement is in.
+    const std::uint64_t unfinished = *send.sent - finished;
+    const Count arrived = run.peer.receive ? run.peer.receive->arrived() : std::nullopt;
+    const bool all_arrived = arrived && *arrived + slack_of(*send.sent) >= *send.sent;
+    const bool is_silent = finished == 0 && *send.sent > 0 && arrived.value_or(0) > 0;
+    if (is_silent || (all_arrived && unfinished > slack_of(*send.sent)))
+        return blame(Party::driver, fmt::format("{} of {} messages were never completed, though {} "
+                                                "of them arrived",
+                                                format_count(unfinished), format_count(*send.sent),
+                                                format_count(*arrived)));
+    return pass(fmt::format("{} sent, {} completed, {} failed, {} unfinished",
+                            format_count(*send.sent), format_count(*send.completed),
+                            format_count(send.failed.value_or(0)), format_count(unfinished)));
+}
+
+} // namespace
+
+std::vector<CheckEntry> checks_of_delivery() {
+    const std::string slack =
+        fmt::format("{} messages and {:.2f} % of the count", kSlack, 100 * kSlackShare);
+    return {
+        {"no_loss",
+         "Nothing that was acknowledged is missing, by the counts",
+         "At QoS 1 and 2 every message that the broker acknowledged reached its subscriber.",
+         fmt::format(
+             "Messages that never arrived, less those that the sender calls failed or "
+             "unfinished, are at most {}. A loss is the client's when it fell behind until "
+             "the broker's queue overflowed, or when the broker sent the message to it; else "
+             "it is the broker's or the peer's. At receive capacity a rest that is still "
+             "queued, and drops of the broker's queue, are no loss.",
+             slack),
+         {kMessages, kLoaded, kQos12},
+         find_no_loss},
+        {"exact_delivery",
+         "Every message arrived once, by sequence number",
+         "Each message carries a number, and each receiver keeps a ledger of them, so that a loss "
+         "and "
+         "a double never cancel each other out. The first few numbers concerned are named.",
+         "No number arrived twice at any QoS, and at QoS 1 and 2 none is missing; there is no "
+         "slack. "
+         "Who lost it is told as in no_loss. Unavailable where the payload is too short for a "
+         "number "
+         "(below 16 bytes).",
+         {kMessages, kLoaded, kAnyQos},
+         find_exact_delivery},
+        {"loss_accounted",
+         "It is known what became of QoS 0 messages",
+         "QoS 0 may lose messages. Each one that did not arrive is looked for in the other books: "
+         "left in the client, dropped by the broker, or still unread at the stop.",
+         fmt::format(
+             "sent = arrived + left in the client + dropped + unread, within {}. A rest on "
+             "the way to the peer is the peer's; a rest on the way to the client fails at a "
+             "fixed rate only, for at capacity a client may be behind.",
+             slack),
+         {kMessages, kLoaded, kQos0},
+         find_loss_accounted},
+        {"payloads_intact",
+         "Payloads arrived unchanged",
+         "Every payload that a receiver took had a length that was sent and the content that "
+         "belongs "
+         "there.",
+         "No payload differs in length or in its fill pattern, at either receiver.",
+         {kMessages, kLoaded, kAnyQos},
+         find_payloads_intact},
+        {"completions_consistent",
+         "The driver's completions can be true",
+         "The driver completed no message twice, none that it was not given, none too late, and "
+         "none "
+         "that arrived stayed open.",
+         fmt::format("No breach of the driver's contract was seen; completed + failed ≤ sent; and "
+                     "when all messages arrived, at most {} are unfinished after the drain.",
+                     slack),
+         {kAnyKind, kAnyLoad, kAnyQos},
+         find_completions_consistent},
+    };
+}
+
+} // namespace mqcore::verdict
