@@ -18,14 +18,12 @@ import hashlib
 import json
 import os
 import re
-import shutil
-import subprocess
 import sys
 
+# subprocess and shutil are imported where they are used: status, which every run waits for, does not.
+
 OLDEST = (3, 11)  # the limited API that mqcore's extension is compiled against
-FACTS_FILE = (
-    "mqcore.json"  # in the venv; written last, so its presence says that the venv is complete
-)
+FACTS_FILE = "mqcore.json"  # in the venv; written last: its presence says the venv is complete
 
 
 class Refusal(Exception):
@@ -57,16 +55,16 @@ def chosen_interpreter(asked):
 def _named(asked):
     """A program, or a version such as 3.12: on PATH, then where pyenv and uv keep theirs."""
     if not re.fullmatch(r"\d+\.\d+(\.\d+)?", asked):
-        program = shutil.which(asked)
+        program = _which(asked)
         return [program] if program else []
     programs = _on_path(["python" + asked])
     pyenv = os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")
     for name in sorted(_names(os.path.join(pyenv, "versions")), reverse=True):
         if name == asked or name.startswith(asked + "."):
             programs.append(os.path.join(pyenv, "versions", name, "bin", "python3"))
-    if shutil.which("uv"):
-        answer = subprocess.run(["uv", "python", "find", asked], capture_output=True, text=True)
-        programs += [answer.stdout.strip()] if answer.returncode == 0 else []
+    if _which("uv"):
+        found = _ask(["uv", "python", "find", asked])
+        programs += [found.stdout.strip()] if found.returncode == 0 else []
     return programs
 
 
@@ -116,14 +114,12 @@ def probe(program):
     """What an interpreter says of itself; {"error": text} when it does not start."""
     if program not in _probed:
         try:
-            answer = subprocess.run(
-                [program, "-I", "-S", "-c", _PROBE], capture_output=True, text=True, timeout=20
-            )
+            answer = _ask([program, "-I", "-S", "-c", _PROBE])
             if answer.returncode == 0:
                 found = json.loads(answer.stdout)
             else:
                 found = {"error": _last_line(answer.stderr) or f"exit code {answer.returncode}"}
-        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        except (OSError, ValueError) as error:
             found = {"error": str(error)}
         _probed[program] = found
     return _probed[program]
@@ -249,7 +245,7 @@ def sync(client, found, wheels):
         build(client, found, fresh, wheels)
         _replace(path, fresh)
     finally:
-        shutil.rmtree(fresh, ignore_errors=True)
+        _delete(fresh)
     return status(client, key)
 
 
@@ -285,7 +281,7 @@ def build(client, found, folder, wheels):
 
 def _installer(found, python):
     """uv when it is there; else the interpreter's own pip, else the one that ensurepip carries."""
-    uv = shutil.which("uv")
+    uv = _which("uv")
     if uv:
         return [uv, "pip", "install", "--quiet", "--python", python, "--compile-bytecode"]
     options = [
@@ -297,30 +293,19 @@ def _installer(found, python):
         "--disable-pip-version-check",
     ]
     base = found["executable"]
-    if subprocess.run([base, "-I", "-m", "pip", "--version"], capture_output=True).returncode == 0:
-        return [base, "-I", "-m", "pip"] + options
-    answer = subprocess.run(
-        [
-            base,
-            "-I",
-            "-c",
-            "import ensurepip; print(ensurepip._get_packages()['pip'].wheel_path or "
-            "ensurepip._get_packages()['pip'].wheel_name)",
-        ],
-        capture_output=True,
-        text=True,
-    )
-    wheel = answer.stdout.strip()
-    if answer.returncode == 0 and wheel and not os.path.isabs(wheel):
-        where = subprocess.run(
-            [base, "-I", "-c", "import ensurepip; print(ensurepip.__path__[0])"],
-            capture_output=True,
-            text=True,
-        ).stdout.strip()
-        wheel = os.path.join(where, "_bundled", wheel)
+    if _ask([base, "-I", "-m", "pip", "--version"]).returncode == 0:
+        return [base, "-I", "-m", "pip", *options]
+    wheel = _ask([base, "-I", "-c", _BUNDLED_PIP]).stdout.strip()
     if not os.path.exists(wheel):
         raise Refusal("nothing can install packages: install uv, or pip for the chosen Python")
-    return [base, "-I", os.path.join(wheel, "pip")] + options
+    return [base, "-I", os.path.join(wheel, "pip"), *options]
+
+
+_BUNDLED_PIP = """
+import ensurepip, glob, sysconfig
+folders = [ensurepip.__path__[0] + "/_bundled", sysconfig.get_config_var("WHEEL_PKG_DIR") or ""]
+print(*sorted(w for folder in folders if folder for w in glob.glob(folder + "/pip-*.whl"))[-1:])
+"""
 
 
 def _packages(python):
@@ -328,9 +313,9 @@ def _packages(python):
         "import importlib.metadata as m, json;"
         "print(json.dumps({d.metadata['Name']: d.version for d in m.distributions()}))"
     )
-    answer = subprocess.run(
-        [python, "-I", "-c", listing], capture_output=True, text=True, check=True
-    )
+    answer = _ask([python, "-I", "-c", listing])
+    if answer.returncode != 0:
+        raise Refusal(f"the new environment does not start: {_last_line(answer.stderr)}")
     return dict(sorted(json.loads(answer.stdout).items()))
 
 
@@ -340,7 +325,8 @@ def _same_name(one, other):
 
 
 def _run(command):
-    answer = subprocess.run(command, stdout=sys.stderr, stderr=subprocess.PIPE, text=True)
+    answer = _ask(command)
+    sys.stderr.write(answer.stdout)
     sys.stderr.write(answer.stderr)
     if answer.returncode != 0:
         step = "making the venv" if "venv" in command else "installing the locked packages"
@@ -359,7 +345,26 @@ def _replace(path, fresh):
         broken = f"{path}.old-{os.getpid()}"
         os.rename(path, broken)
         os.rename(fresh, path)
-        shutil.rmtree(broken, ignore_errors=True)
+        _delete(broken)
+
+
+def _ask(command):
+    """A finished process with its output as text."""
+    import subprocess
+
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+
+
+def _which(program):
+    import shutil
+
+    return shutil.which(program)
+
+
+def _delete(folder):
+    import shutil
+
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _last_line(text):
@@ -400,7 +405,7 @@ def _names(folder):
 def remove(client):
     gone = [each for each in environments() if each["client"] == client.id]
     for each in gone:
-        shutil.rmtree(each["path"])
+        _delete(each["path"])
     return gone
 
 

@@ -59,6 +59,30 @@ CLAIMS = {
         "features": ["tls", "receive-maximum"],
         "qos0_completion": "drained",
     },
+    "aiomqtt": {
+        "shape": "awaited",
+        "protocols": ["3.1.1", "5"],
+        "publish_qos": [0, 1, 2],
+        "subscribe_qos": [0, 1, 2],
+        "features": ["tls", "receive-maximum"],
+        "qos0_completion": "written",
+    },
+    "aiomqtt3": {
+        "shape": "awaited",
+        "protocols": ["5"],
+        "publish_qos": [0, 1],
+        "subscribe_qos": [0, 1],
+        "features": ["tls", "receive-maximum"],
+        "qos0_completion": "drained",
+    },
+    "amqtt": {
+        "shape": "awaited",
+        "protocols": ["3.1.1"],
+        "publish_qos": [0, 1, 2],
+        "subscribe_qos": [0, 1, 2],
+        "features": ["tls"],
+        "qos0_completion": "drained",
+    },
 }
 VARIANTS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "paho": ("paho", []),
@@ -67,6 +91,11 @@ VARIANTS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "awscrt": ("awscrt", []),
     "mqttium": ("mqttium", []),
     "zmqtt": ("zmqtt", []),
+    "aiomqtt": ("aiomqtt", []),
+    "aiomqtt:one": ("aiomqtt", [("receive", "one")]),
+    "aiomqtt3": ("aiomqtt3", []),
+    "amqtt": ("amqtt", []),
+    "amqtt:queue": ("amqtt", [("receive", "queue")]),
 }
 if chosen := os.environ.get(
     "MQCORE_TEST_CLIENTS"
@@ -74,10 +103,12 @@ if chosen := os.environ.get(
     VARIANTS = {name: VARIANTS[name] for name in chosen.split()}
 
 # Where awscrt is another: its TLS library answers an error after 10 to 30 s only, so the limit for
-# connecting comes first, and it offers no way to switch Nagle's algorithm off.
+# connecting comes first, and it offers no way to switch Nagle's algorithm off. Nor does aiomqtt3.
+# aiomqtt does not notice a connection that is closed before CONNACK.
 NO_BROKER = {"awscrt": "AWS_IO_SOCKET_CONNECTION_REFUSED"}
 UNTRUSTED = {"awscrt": "within 10 s"}
-NODELAY = {"awscrt": 0}
+NODELAY = {"awscrt": 0, "aiomqtt3": 0}
+CLOSED_BEFORE_CONNACK = {"aiomqtt": "within 10 s"}
 
 
 def each_client(test: Any) -> Any:
@@ -92,6 +123,7 @@ def each_client(test: Any) -> Any:
                     "venv": support.environment(driver),
                     "options": options,
                     "id": driver,
+                    "protocol": CLAIMS[driver]["protocols"][0],
                 }
                 test(self, CLAIMS[driver], client)
 
@@ -113,7 +145,7 @@ class Clients(support.Case):
             support.HOST_FILE,
             client["venv"],
             options=client["options"],
-            **{"port": self.server.port, **spec},
+            **{"port": self.server.port, "protocol": client["protocol"], **spec},
         )
         return worker.Worker(support.worker_program(), document)
 
@@ -209,6 +241,7 @@ class AgainstMosquitto(Clients):
             client["venv"],
             window_s=1.0,
             options=client["options"],
+            protocol=client["protocol"],
             port=self.server.port,
             send={"qos": 1, "rate": 1000},
         )["send"]
@@ -230,6 +263,7 @@ class AgainstMosquitto(Clients):
             client["venv"],
             window_s=3.5,  # a broker drops a client after one and a half times the keep alive
             options=client["options"],
+            protocol=client["protocol"],
             port=self.server.port,
             keepalive_s=2,
             receive={},
@@ -312,7 +346,7 @@ class AgainstAScript(Clients):
             self.assertEqual((sent["sent"], sent["completed"], sent["failed"]), (20, 20, 0))
 
     def test_a_refused_message_counts_as_failed(self) -> None:
-        # gmqtt reads no reason code of PUBACK, only that of PUBREC: its README.md says so.
+        # gmqtt reads no reason code of PUBACK, only that of PUBREC, and aiomqtt none: see their README.md.
         cases = (
             ("paho", 1),
             ("gmqtt", 2),
@@ -321,6 +355,7 @@ class AgainstAScript(Clients):
             ("mqttium", 2),
             ("zmqtt", 1),
             ("zmqtt", 2),
+            ("aiomqtt3", 1),
         )
         for name, qos in cases:
             if name not in VARIANTS:
@@ -342,7 +377,8 @@ class AgainstAScript(Clients):
 
     @each_client
     def test_a_refused_connection_says_why(self, claims: Any, client: Any) -> None:
-        for protocol, code in (("3.1.1", 5), ("5", 0x87)):
+        for protocol in claims["protocols"]:
+            code = 0x87 if protocol == "5" else 5
             server = self.scripted(connack=code)
             with self.prepared(client, port=server.port, protocol=protocol, send={}) as process:
                 process.prepare()
@@ -359,8 +395,10 @@ class AgainstAScript(Clients):
             wait_until(lambda: server.connect)
             server.drop()
             begin = time.monotonic()
-            self.assert_fails(process.hear, "connecting", "network", "connection lost")
-            self.assertLess(time.monotonic() - begin, 5)
+            late = CLOSED_BEFORE_CONNACK.get(client["id"])
+            self.assert_fails(process.hear, "connecting", "network", late or "connection lost")
+            if not late:
+                self.assertLess(time.monotonic() - begin, 5)
 
     def test_a_silent_broker_is_given_up_after_ten_seconds(self) -> None:
         running = []
@@ -378,13 +416,15 @@ class AgainstAScript(Clients):
             self.assert_fails(process.hear, "connecting", "network", "within 10 s")
 
     @each_client
-    def test_the_granted_qos_is_compared(self, _: Any, client: Any) -> None:
+    def test_the_granted_qos_is_compared(self, claims: Any, client: Any) -> None:
         for protocol, code, status, reason in (
-            ("3.1.1", 0x80, "network", "refused the subscription to 't/0' (0x80)"),
-            ("5", 0x87, "network", "refused the subscription to 't/0' (0x87)"),
+            ("3.1.1", 0x80, "network", "refused the subscription to 't/0'"),
+            ("5", 0x87, "network", "refused the subscription to 't/0'"),
             ("3.1.1", 0, "unsupported", "granted QoS 0 instead of 1 for 't/0'"),
             ("5", 0, "unsupported", "granted QoS 0 instead of 1 for 't/0'"),
         ):
+            if protocol not in claims["protocols"]:
+                continue
             server = self.scripted(suback=code)
             spec = {"protocol": protocol, "receive": {"qos": 1}}
             with self.prepared(client, port=server.port, **spec) as process:
@@ -392,7 +432,9 @@ class AgainstAScript(Clients):
                 self.assert_fails(process.connect, "connecting", status, reason)
 
     @each_client
-    def test_receive_maximum_goes_into_connect(self, _: Any, client: Any) -> None:
+    def test_receive_maximum_goes_into_connect(self, claims: Any, client: Any) -> None:
+        if "receive-maximum" not in claims["features"]:
+            return
         for maximum, is_there in ((0, False), (17, True)):
             server = self.scripted()
             spec = {"protocol": "5", "receive_maximum": maximum, "send": {}}
