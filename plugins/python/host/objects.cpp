@@ -23,6 +23,10 @@ enum Answer : int { kWait = MQCORE_WAIT, kDrain = MQCORE_DRAIN, kStop = MQCORE_S
 // Messages between two turns. An idle turn of an event loop costs 3 to 5 us, so 64 keep it near 1 %.
 constexpr std::uint32_t kBurst = 64;
 
+// A library that refuses messages for longer than this does not keep the core from saying that the run
+// is over. Each question may bring one more message, so it is asked seldom.
+constexpr std::uint64_t kPatience = 10'000'000;
+
 std::uint64_t now_ns() {
     timespec now;
     ::clock_gettime(CLOCK_MONOTONIC, &now);
@@ -39,6 +43,7 @@ struct Message {
     PyObject* retain;
     PyObject* slot;
     PyObject* connection;
+    Message* following; // among those that were put back
     std::uint32_t connection_index;
     std::uint16_t topic_index;
     std::uint8_t qos_value;
@@ -50,7 +55,9 @@ struct Source {
     PyObject* topics;                  // tuple of str
     PyObject* resume;   // called when a done() ends a full window; null or None: nobody
     Message** messages; // by slot; null where the slot was never used
-    Message* put_back;  // to be handed out again
+    Message* put_back;  // the oldest of those to be handed out again
+    Message* last_put_back;
+    std::uint64_t ask_core_ns; // for something else than those; 0: nothing was put back
     std::uint32_t window;
     std::uint32_t outstanding; // SEND without done()
     std::uint32_t burst;       // messages since the loop had its turn
@@ -164,6 +171,16 @@ PyObject* say(Source* source, int answer) {
 
 // -- measured path begins --
 
+PyObject* hand_out_again(Source* source) {
+    Message* message = source->put_back;
+    source->put_back = message->following;
+    if (now_ns() >= source->ask_core_ns)
+        source->ask_core_ns = now_ns() + kPatience;
+    ++source->burst;
+    Py_INCREF(object(message));
+    return object(message);
+}
+
 PyObject* source_next(PyObject* self, PyObject*) {
     auto* source = as<Source>(self);
     if (source->burst >= kBurst) {
@@ -172,12 +189,8 @@ PyObject* source_next(PyObject* self, PyObject*) {
     }
     if (!source->core || source->has_stopped)
         return say(source, kStop);
-    if (Message* again = source->put_back) {
-        source->put_back = nullptr;
-        ++source->burst;
-        Py_INCREF(object(again));
-        return object(again);
-    }
+    if (source->put_back && now_ns() < source->ask_core_ns)
+        return hand_out_again(source);
     const mqcore_message* from;
     const std::int32_t answer = source->core->next(source->core, &from);
     if (answer != MQCORE_SEND) {
@@ -186,9 +199,10 @@ PyObject* source_next(PyObject* self, PyObject*) {
         source->has_progress = false;
         source->is_full = answer == MQCORE_WAIT && source->outstanding >= source->window;
         source->has_stopped = answer == MQCORE_STOP;
+        if (source->put_back && !source->has_stopped)
+            return hand_out_again(source);
         return say(source, answer);
     }
-    ++source->burst;
     ++source->outstanding;
     Message*& message = source->messages[from->slot];
     if (!message) {
@@ -202,6 +216,13 @@ PyObject* source_next(PyObject* self, PyObject*) {
     if (!payload)
         return nullptr;
     replace(message->payload, payload);
+    if (source->put_back) { // this one stays behind those that came before it
+        message->following = nullptr;
+        source->last_put_back = source->last_put_back->following = message;
+        return hand_out_again(source);
+    }
+    ++source->burst;
+    source->ask_core_ns = 0;
     Py_INCREF(object(message));
     return object(message);
 }
@@ -332,12 +353,18 @@ PyObject* sink_received(PyObject* self, PyObject* const* arguments, Py_ssize_t c
 
 PyObject* source_put_back(PyObject* self, PyObject* argument) {
     auto* source = as<Source>(self);
-    if (!Py_IS_TYPE(argument, message_type) || source->put_back) {
-        PyErr_SetString(PyExc_ValueError, "put_back(message) takes the message of the last next()");
+    if (!Py_IS_TYPE(argument, message_type)) {
+        PyErr_SetString(PyExc_TypeError, "put_back(message) takes the message of the last next()");
         return nullptr;
     }
-    source->put_back = as<Message>(argument); // kept alive by its slot
-    source->burst = kBurst;                   // the library is busy: give it a turn first
+    auto* message = as<Message>(argument); // kept alive by its slot
+    if (!source->put_back)
+        source->last_put_back = message;
+    if (source->ask_core_ns == 0)
+        source->ask_core_ns = now_ns() + kPatience;
+    message->following = source->put_back;
+    source->put_back = message;
+    source->burst = kBurst; // the library is busy: give it a turn first
     Py_RETURN_NONE;
 }
 

@@ -167,6 +167,33 @@ class Driving(support.Case):
         )
         self.assertEqual((report["send"]["sent"], report["send"]["completed"]), (300, 300))
 
+    def test_a_library_that_stays_full_does_not_outlive_the_run(self) -> None:
+        code = AWAITED.replace("async def publish", "def publish")
+        sent = self.run_driver(
+            self.make_driver("nowait", with_publish(code, "self.source.put_back(message)")),
+            self.venv,
+            send={"window": 8},
+        )["send"]
+        self.assertEqual((sent["sent"], sent["completed"], sent["unfinished"]), (8, 0, 8))
+
+    def test_messages_that_wait_for_a_full_library_keep_their_order(self) -> None:
+        code = AWAITED.replace("async def publish", "def publish")
+        body = (  # full for 50 ms: long enough to be handed several messages meanwhile
+            "import time\n"
+            "self.full_until = getattr(self, 'full_until', time.monotonic() + .05)\n"
+            "self.seen = getattr(self, 'seen', [])\n"
+            "if time.monotonic() < self.full_until: self.source.put_back(message)\n"
+            "else:\n"
+            "    self.seen.append(int.from_bytes(message.payload[8:16], 'little'))\n"
+            "    self.sink.done(message.slot)\n"
+            "    if len(self.seen) == 100: print(self.seen == list(range(100)))"
+        )
+        report = self.run_driver(
+            self.make_driver("nowait", with_publish(code, body)), self.venv, send={"limit": 100}
+        )
+        self.assertEqual(report["send"]["completed"], 100)
+        self.assertEqual(report["log"], "True\n")
+
     def test_completions_may_come_from_another_thread(self) -> None:
         code = (
             SYNC.replace("import mqcore", "import mqcore, threading, queue")
