@@ -71,7 +71,7 @@ asio::steady_timer::time_point time_point_of(Nanoseconds instant) {
 }
 
 std::string seconds_text(Nanoseconds length) {
-    return fmt::format("{:.3g} s", static_cast<double>(length) / static_cast<double>(kSecond));
+    return fmt::format("{:.1f} s", static_cast<double>(length) / static_cast<double>(kSecond));
 }
 
 } // namespace
@@ -438,7 +438,7 @@ Reply Supervisor::expect(Child& child, std::string_view event, Nanoseconds deadl
                                                  name, event));
         if (now >= deadline_ns)
             return missed("deadline", fmt::format("the {} did not say '{}' within {}", name, event,
-                                                  seconds_text(now - begin)));
+                                                  seconds_text(deadline_ns - begin)));
         state_->run_one_until(std::min(deadline_ns, now + kStoppedCheck));
     }
 }

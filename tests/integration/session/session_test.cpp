@@ -271,6 +271,63 @@ TEST_CASE("a broker that is killed in the window is the cause, and the next run 
     CHECK(brokers_of_mine().size() == 1);
 }
 
+TEST_CASE("a worker that stands still for a while is no failure: its lag will show it") {
+    Fixture fixture("publish=1:10");
+    std::thread stopper([] {
+        pid_t worker = 0;
+        const bool is_there = soon([&] {
+            const auto found = children_named("session-fake-pa"); // the kernel keeps 15 letters
+            worker = found.empty() ? 0 : found.front();
+            return worker != 0;
+        });
+        if (!is_there)
+            return;
+        std::this_thread::sleep_for(std::chrono::milliseconds(400));
+        ::kill(worker, SIGSTOP);
+        std::this_thread::sleep_for(std::chrono::milliseconds(500));
+        ::kill(worker, SIGCONT);
+    });
+    RunRequest request = fixture.publish(1);
+    request.lengths.window_ns = 2 * kSecond;
+    const RunParts parts = fixture.run(request);
+    stopper.join();
+    require_good(parts);
+    CHECK(delta(parts, "publish_received") == 10);
+}
+
+TEST_CASE("the TLS listener serves a peer that verifies its certificate") {
+    const auto folder = scratch();
+    Supervisor supervisor;
+    auto broker = mqcore::session::start_managed_broker(
+        supervisor, {.cpus = {}, .log_file = folder.path() / "log"});
+    REQUIRE(broker);
+    auto probe =
+        mqcore::session::Probe::start(supervisor, {.peer_program = MQCORE_BUILD_DIR "/bin/mqpeer",
+                                                   .listener = *(*broker)->tls(),
+                                                   .client_id = "tls-probe",
+                                                   .cpus = {},
+                                                   .log_file = folder.path() / "probe.log"});
+    if (!probe)
+        FAIL(mqcore::support::one_line(probe.error()));
+    const auto read = (*probe)->take(now_ns(), 5 * kSecond);
+    REQUIRE(std::holds_alternative<mqcore::session::Reading>(read));
+    CHECK(std::get<mqcore::session::Reading>(read).is_fresh);
+
+    // Another session's authority does not do: nothing falls back to no verification.
+    auto other = mqcore::session::start_managed_broker(
+        supervisor, {.cpus = {}, .log_file = folder.path() / "other.log"});
+    REQUIRE(other);
+    auto listener = *(*broker)->tls();
+    listener.ca_file = (*other)->tls()->ca_file;
+    const auto refused =
+        mqcore::session::Probe::start(supervisor, {.peer_program = MQCORE_BUILD_DIR "/bin/mqpeer",
+                                                   .listener = listener,
+                                                   .client_id = "tls-stranger",
+                                                   .cpus = {},
+                                                   .log_file = folder.path() / "probe.log"});
+    CHECK_FALSE(refused);
+}
+
 TEST_CASE("a peer that is killed is the peer's failure") {
     Fixture fixture("silent@finish");
     std::thread killer([] {

@@ -86,13 +86,3 @@ TEST_CASE("two sessions share neither key nor serial number") {
     const Certificate b = read_certificate(second->certificate_file);
     CHECK(ASN1_INTEGER_cmp(X509_get0_serialNumber(a.get()), X509_get0_serialNumber(b.get())) != 0);
 }
-
-TEST_CASE("a session's folder goes with everything in it") {
-    std::filesystem::path path;
-    {
-        const TempDir folder = scratch();
-        path = folder.path();
-        REQUIRE(make_tls_material(path));
-    }
-    CHECK_FALSE(std::filesystem::exists(path));
-}
