@@ -1,8 +1,10 @@
-"""mqttium: publish_nowait() admits a message or refuses it at once; completions come through receipts,
-arrivals through callbacks. README.md has the evidence for each choice."""
+"""mqttium: publish_nowait() admits a message or refuses it at once; completions come through
+receipts, arrivals through callbacks. README.md has the evidence for each choice."""
 
 from __future__ import annotations
 
+import asyncio
+from collections import deque
 from functools import partial
 
 from mqttium import (
@@ -16,8 +18,21 @@ from mqttium.api import AsyncClient, PublishReceipt
 from mqttium.types import Message as Arrival
 
 import mqcore
-from mqcore import LIBRARY, NETWORK, V5, Failure, Message, Run, Sink, Source, check_granted, tls_context
+from mqcore import (
+    LIBRARY,
+    NETWORK,
+    V5,
+    V311,
+    Failure,
+    Message,
+    Run,
+    Sink,
+    Source,
+    check_granted,
+    tls_context,
+)
 
+PROTOCOLS = {V311: MQTTProtocolVersion.MQTTv311, V5: MQTTProtocolVersion.MQTTv5}
 MAX_PACKET_BYTES = 268_435_460  # the largest that MQTT can encode
 MAX_IN_FLIGHT = 65_535
 WRITE_QUEUE_BYTES = 1 << 20  # the library's default
@@ -29,12 +44,13 @@ class Client:
         self._run = run
         self._done = sink.done
         self._received = sink.received
-        self._put_back = source.put_back
+        self._waiting: deque[Message] = deque()  # refused for now, in order
+        self._waiter: asyncio.Task[None] | None = None
         self._completed = [partial(self._on_complete, slot) for slot in range(run.window)]
         window_bytes = run.window * (run.payload_bytes_max + HEADER_BYTES)
         self._client = client = AsyncClient(
             run.client_id,
-            protocol=MQTTProtocolVersion.MQTTv5 if run.protocol == V5 else MQTTProtocolVersion.MQTTv311,
+            protocol=PROTOCOLS[run.protocol],
             clean_start=True,
             keepalive=run.keepalive_s,
             # The window is the core's; the default for 3.1.1 would cap it at 20.
@@ -77,22 +93,51 @@ class Client:
 
     def publish(self, message: Message) -> None:
         qos = message.qos
+        if self._waiting:
+            self._waiting.append(message)
+            return
         try:
             receipt = self._client.publish_nowait(
                 message.topic, message.payload, qos=qos, retain=message.retain
             )
         except FlowControlError:  # the writer's queue is full, or an earlier effect is under way
-            self._put_back(message)
+            self._waiting.append(message)
+            self._waiter = asyncio.create_task(self._publish_waiting())
         except MQTTError as error:
-            status = LIBRARY if self._client.is_connected else NETWORK
-            raise Failure(status, f"publish_nowait(): {error}") from error
+            raise self._failure(error) from error
         else:
             if qos:
                 receipt.add_done_callback(self._completed[message.slot])
             else:
                 self._done(message.slot)  # a QoS 0 receipt is done when it is returned
 
+    async def _publish_waiting(self) -> None:
+        """The library's own way to wait for room. Retrying at every turn of the loop would bill it
+        turns in which nothing happens."""
+        waiting = self._waiting
+        try:
+            while waiting:
+                message = waiting[0]
+                receipt = await self._client.publish(
+                    message.topic, message.payload, qos=message.qos, retain=message.retain
+                )
+                waiting.popleft()
+                if message.qos:
+                    receipt.add_done_callback(self._completed[message.slot])
+                else:
+                    self._done(message.slot)
+        except MQTTError as error:
+            failure = self._failure(error)
+            mqcore.fail(failure.status, str(failure))
+
+    def _failure(self, error: MQTTError) -> Failure:
+        if self._client.is_connected:
+            return Failure(LIBRARY, f"publish: {error}")
+        return Failure(NETWORK, f"connection lost: {error}")
+
     async def close(self) -> None:
+        if self._waiter is not None:
+            self._waiter.cancel()
         self._client.on_disconnect = None
         await self._client.disconnect()
 

@@ -1,10 +1,11 @@
-"""zmqtt: every publish() is awaited by a coroutine of its own, and one more takes what arrives from the
-subscription's queue. README.md has the evidence for each choice."""
+"""zmqtt: every publish() is awaited by a coroutine of its own, and one more takes what arrives from
+the subscription's queue. README.md has the evidence for each choice."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Coroutine
+from contextlib import suppress
 
 from zmqtt import (
     MQTTConnectError,
@@ -17,7 +18,19 @@ from zmqtt import (
 )
 
 import mqcore
-from mqcore import LIBRARY, LOG_WARNING, NETWORK, V5, Failure, Message, Run, Sink, Source, check_granted, tls_context
+from mqcore import (
+    LIBRARY,
+    LOG_WARNING,
+    NETWORK,
+    V5,
+    Failure,
+    Message,
+    Run,
+    Sink,
+    Source,
+    check_granted,
+    tls_context,
+)
 
 QOS = tuple(QoS)
 RECEIVE_BUFFER = 1000  # messages, the library's default
@@ -58,12 +71,10 @@ class Client:
                 qos=QOS[run.filter_qos],
                 receive_buffer_size=max(RECEIVE_BUFFER, run.window),
             )
-            with self._logged.subacks() as granted:
-                try:
-                    await self._subscription.start()
-                except MQTTSubscribeError:
-                    pass  # the codes say it too
-            check_granted(granted, run)
+            self._logged.listen()
+            with suppress(MQTTSubscribeError):  # the codes say it too
+                await self._subscription.start()
+            check_granted(self._logged.suback(), run)
 
     async def publish(self, message: Message) -> int | None:
         try:
@@ -91,25 +102,22 @@ class Client:
 
 
 class _LoggedEvents(logging.Handler):
-    """What the library tells its log only: a protocol error, and the granted QoS of a subscription."""
+    """What the library tells its log only: a protocol error, and a subscription's granted QoS."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._subacks: list[int] = []
+        self._codes: list[int] = []
         self._logger = logger = logging.getLogger("zmqtt")  # parent of every logger of the library
-        logger.setLevel(logging.WARNING)  # below it there are several calls a packet
+        logger.setLevel(logging.WARNING)  # below it there are several lines a packet
         logger.propagate = False
         logger.handlers = [self]
 
-    def subacks(self):
-        return self
-
-    def __enter__(self) -> list[int]:
+    def listen(self) -> None:
         self._logger.setLevel(logging.DEBUG)  # "Received %r", with the packet as its argument
-        return self._subacks
 
-    def __exit__(self, *_: object) -> None:
+    def suback(self) -> list[int]:
         self._logger.setLevel(logging.WARNING)
+        return self._codes
 
     def emit(self, record: logging.LogRecord) -> None:
         if record.levelno >= logging.ERROR:
@@ -118,7 +126,7 @@ class _LoggedEvents(logging.Handler):
             mqcore.log(LOG_WARNING, record.getMessage())
         else:
             for argument in record.args or ():
-                self._subacks.extend(getattr(argument, "return_codes", ()))
+                self._codes.extend(getattr(argument, "return_codes", ()))
 
 
 def _lost(error: MQTTDisconnectedError) -> Failure:
