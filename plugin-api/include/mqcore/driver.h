@@ -243,8 +243,8 @@ typedef struct mqcore_driver {
     int32_t (*connect)(void *self, const mqcore_run *run);
     /* The loop. Returns MQCORE_OK only after MQCORE_STOP. [main-thread]                            */
     int32_t (*drive)(void *self, mqcore_source *source, mqcore_sink *sink);
-    /* Leaves the broker. Neither done() nor received() may be called once it has returned.
-     * [main-thread]                                                                                */
+    /* Leaves the broker; called only after connect() has returned MQCORE_OK. Neither done() nor
+     * received() may be called once it has returned. [main-thread]                                 */
     int32_t (*disconnect)(void *self);
     /* Frees the instance. [main-thread]                                                            */
     void (*destroy)(void *self);

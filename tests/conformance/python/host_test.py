@@ -63,11 +63,12 @@ class EveryInterpreter(support.Case):
                     report = self.run_driver(
                         support.driver_folder(driver),
                         venv,
-                        send={"limit": 5_000, "payload_bytes": [20, 256, 70_000]},
+                        window_s=0.8,
+                        send={"limit": 2_000, "payload_bytes": [20, 256, 70_000]},
                         receive={"payload_bytes": [20, 256, 70_000]},
                     )["receive"]
-                    self.assertEqual((report["total"], report["damaged"]), (5_000, 0))
-                    self.assertEqual((report["ledger"]["distinct"], report["stray"]), (5_000, 0))
+                    self.assertEqual((report["total"], report["damaged"]), (2_000, 0))
+                    self.assertEqual((report["ledger"]["distinct"], report["stray"]), (2_000, 0))
 
     def test_the_interpreter_is_the_environments(self) -> None:
         code = SYNC.replace(
