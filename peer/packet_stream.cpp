@@ -90,8 +90,13 @@ void PacketStream::write_outgoing() {
             });
             return;
         }
-        if (result.state != IoResult::State::done)
-            return end("broke the connection (" + link_->error_text() + " while writing)");
+        if (result.state != IoResult::State::done) {
+            // What the other side said before it went is the better reason; it may lie in the socket.
+            // Not read here: the caller may be looking at a packet in the reader.
+            is_write_armed_ = true;
+            return asio::post(io_, [this, how = "broke the connection (" + link_->error_text() +
+                                                " while writing)"] { read_last_words(how); });
+        }
         outgoing_.consume(result.bytes);
         written_bytes_ += result.bytes;
         handler_.on_written(now_ns());
@@ -99,6 +104,20 @@ void PacketStream::write_outgoing() {
 }
 
 // --- measured path ends ---
+
+void PacketStream::read_last_words(const std::string& how) {
+    while (is_open_ && is_reading_) {
+        const IoResult result = link_->read_some(reader_.space());
+        if (result.state == IoResult::State::failed)
+            return end("broke the connection (" + link_->error_text() + ")");
+        if (result.state != IoResult::State::done)
+            break;
+        reader_.filled(result.bytes);
+        if (!hand_on_packets(now_ns()))
+            return;
+    }
+    end(how);
+}
 
 void PacketStream::end(std::string how) {
     if (!std::exchange(is_open_, false))

@@ -68,6 +68,7 @@ class PacketStream {
     bool hand_on_packets(Nanoseconds now);
     void arm_read();
     void write_outgoing();
+    void read_last_words(const std::string& how);
     void end(std::string how);
 
     asio::io_context& io_;

@@ -1,6 +1,6 @@
 #pragma once
 // Reads the broker's own counters from $SYS and takes out what the probe itself has caused, so that a
-// run of ten messages reconciles exactly. docs/decisions/broker-probe.md tells how the broker publishes
+// run of ten messages reconciles exactly. docs/decisions/004-broker-probe.md tells how the broker publishes
 // them and why the sums are exact.
 //
 // A *tick* is one burst of $SYS messages. Values that have not changed are not sent again, so a tick

@@ -106,7 +106,8 @@ class Broker:
                 "max_queued_messages 0\nset_tcp_nodelay true\n")
 
     def __init__(self, host: str = "127.0.0.1", sys_interval: int = 1, settings: str = "",
-                 certificates: "Certificates | None" = None, acl: str | None = None) -> None:
+                 certificates: "Certificates | None" = None, acl: str | None = None,
+                 tls_settings: str = "") -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="mqcore-peer-"))
         self.host = host
         self.port = free_port(host)
@@ -122,7 +123,8 @@ class Broker:
         if certificates:
             self.tls_port = free_port(host)
             lines += (f"listener {self.tls_port} {host}\ncafile {certificates.ca}\n"
-                      f"certfile {certificates.server}\nkeyfile {certificates.server_key}\n")
+                      f"certfile {certificates.server}\nkeyfile {certificates.server_key}\n"
+                      + tls_settings)
         (self.folder / "conf").write_text(lines)
         self.log = (self.folder / "log").open("w")
         self.process = subprocess.Popen([MOSQUITTO, "-c", str(self.folder / "conf")],
@@ -162,19 +164,25 @@ class Broker:
 class Certificates:
     """A CA, a server certificate for 127.0.0.1 alone, and a CA that has nothing to do with it."""
 
-    def __init__(self, folder: Path, subject_alt_name: str = "IP:127.0.0.1") -> None:
+    def __init__(self, folder: Path, until: str = "20491231235959Z") -> None:
         self.ca, self.ca_key = folder / "ca.pem", folder / "ca.key"
         self.server, self.server_key = folder / "server.pem", folder / "server.key"
         self.other_ca = folder / "other.pem"
         self._self_signed("mqcore test CA", self.ca, self.ca_key)
         self._self_signed("another CA", self.other_ca, folder / "other.key")
         extensions = folder / "extensions"
-        extensions.write_text(f"subjectAltName={subject_alt_name}\n")
+        extensions.write_text("subjectAltName=IP:127.0.0.1\n")
         request = folder / "request"
         self._openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
                       "-subj", "/CN=mqcore test broker", "-keyout", self.server_key, "-out", request)
-        self._openssl("x509", "-req", "-in", request, "-CA", self.ca, "-CAkey", self.ca_key,
-                      "-CAcreateserial", "-days", "2", "-extfile", extensions, "-out", self.server)
+        # `openssl ca` and not `openssl x509`: only it takes the dates of an expired certificate.
+        (folder / "index").touch()
+        (folder / "ca.conf").write_text(
+            f"[ca]\ndefault_ca = d\n[d]\ndatabase = {folder}/index\nnew_certs_dir = {folder}\n"
+            "rand_serial = yes\ndefault_md = sha256\npolicy = p\n[p]\ncommonName = supplied\n")
+        self._openssl("ca", "-batch", "-notext", "-config", folder / "ca.conf", "-in", request,
+                      "-cert", self.ca, "-keyfile", self.ca_key, "-extfile", extensions,
+                      "-startdate", "20200101000000Z", "-enddate", until, "-out", self.server)
 
     def _self_signed(self, name: str, certificate: Path, key: Path) -> None:
         self._openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",

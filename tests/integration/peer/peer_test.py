@@ -119,6 +119,21 @@ class ThroughMosquitto(unittest.TestCase):
                 self.assertIn(reason, sink.expect("failed")["reason"])
                 self.assertEqual(sink.process.wait(5), 1)
 
+    def test_an_expired_certificate_and_a_missing_one_of_ours_are_told(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            expired = Certificates(Path(folder), until="20200102000000Z")
+            for broker, certificates, reason in (
+                    (Broker(certificates=expired), expired, "certificate has expired"),
+                    (Broker(certificates=self.certificates,
+                            tls_settings="require_certificate true\n"), self.certificates,
+                     "certificate required")):
+                with self.subTest(reason=reason), broker, Peer() as sink:
+                    endpoint = broker.endpoint("sink", port=broker.tls_port,
+                                               ca_file=str(certificates.ca))
+                    sink.say(do="connect", spec={"role": "sink", "endpoint": endpoint,
+                                                 "receive": receive(0)})
+                    self.assertIn(reason, sink.expect("failed")["reason"])
+
     def test_names_and_addresses_of_loopback_all_connect(self) -> None:
         with Peer() as sink:
             connected = sink.connect(role="sink", receive=receive(0),
@@ -271,10 +286,15 @@ class WhenThingsGoWrong(unittest.TestCase):
         self.assertRegex(reason, "closed the connection|broke the connection")
 
     def test_a_shutdown_of_mqtt_5_tells_its_reason_code(self) -> None:
-        server, endpoint = self.server()
-        source = self.source(endpoint, rate=100)
-        self.assertEqual(server.finish(), 0)
-        self.assertIn("sent DISCONNECT: 0x8B server shutting down", source.expect("failed")["reason"])
+        for rate in (100, None):  # also while the source writes as fast as it can
+            with self.subTest(rate=rate):
+                server, endpoint = self.server()
+                source = self.source(endpoint, rate=rate)
+                source.say(do="drive", schedule=schedule(window_ms=20_000))
+                time.sleep(0.1)
+                self.assertEqual(server.finish(), 0)
+                self.assertIn("sent DISCONNECT: 0x8B server shutting down",
+                              source.expect("failed")["reason"])
 
     def test_a_server_reports_each_connection(self) -> None:
         server, endpoint = self.server()
