@@ -189,7 +189,17 @@ struct Legend {
     bool has_thin = false;
     bool has_spread = false;
     bool has_latency = false;
-    std::vector<std::string> unavailable; // "rss_peak_kib of paho: why"
+    // Client and reason: the metrics that are missing for it.
+    std::vector<std::pair<std::string, std::vector<std::string>>> unavailable;
+
+    void note_unavailable(const std::string& metric, const std::string& client_and_why) {
+        auto found =
+            std::ranges::find(unavailable, client_and_why, [](auto& each) { return each.first; });
+        if (found == unavailable.end())
+            found = unavailable.insert(unavailable.end(), {client_and_why, {}});
+        if (std::ranges::find(found->second, metric) == found->second.end())
+            found->second.push_back(metric);
+    }
 };
 
 TextCell value_cell(const Cell& cell, const BlockColumn& column, Legend& legend) {
@@ -199,8 +209,7 @@ TextCell value_cell(const Cell& cell, const BlockColumn& column, Legend& legend)
         return {};
     const CellMetric& metric = found->second;
     if (!metric.value) {
-        legend.unavailable.push_back(
-            fmt::format("{} of {}: {}", entry.id, cell.client, metric.unavailable));
+        legend.note_unavailable(entry.id, fmt::format("{}: {}", cell.client, metric.unavailable));
         return {std::string(kUnknown), Paint::dim};
     }
     legend.has_latency |= !entry.histogram.empty();
@@ -387,8 +396,9 @@ std::string legend_text(const Legend& legend, Format format) {
     for (const verdict::FlagEntry& entry : verdict::flags())
         if (legend.flags.contains(entry.id))
             lines.push_back(fmt::format("{}: {}", entry.id, entry.says));
-    for (const std::string& line : legend.unavailable)
-        lines.push_back(fmt::format("{}: {}", kUnknown, line));
+    for (const auto& [client_and_why, metrics] : legend.unavailable)
+        lines.push_back(
+            fmt::format("{}: {} of {}", kUnknown, fmt::join(metrics, ", "), client_and_why));
     if (lines.empty())
         return {};
     return (format == Format::markdown ? "\n---\n\n" : "\n") + list_of(lines, format);

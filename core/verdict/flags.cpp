@@ -35,7 +35,7 @@ Raised raise_offer_bound(const RunView& run, const Context&) {
         return std::nullopt;
     const std::uint64_t offered = *run.peer.send->sent_window;
     const std::uint64_t taken = *run.worker.receive->window;
-    if (offered == 0 || !is_held(taken, offered))
+    if (offered == 0 || !is_held(taken, offered, run.window_seconds()))
         return std::nullopt;
     return fmt::format("{} of {} offered messages were taken", format_count(taken),
                        format_count(offered));

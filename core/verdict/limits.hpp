@@ -13,9 +13,13 @@ namespace mqcore::verdict {
 constexpr std::uint64_t kSlack = 5;
 constexpr double kSlackShare = 0.0005;
 
-constexpr double kHeldShare = 0.98;        // of a fixed offer, from which on it counts as held
-constexpr std::uint64_t kEdgeMessages = 2; // of 40 and more may fall over the window's edge
-constexpr double kBrokerBusyShare = 0.85;  // of one core: Mosquitto does all its work on one thread
+constexpr double kHeldShare = 0.98; // of a fixed offer, from which on it counts as held
+// What one stall at the window's edge may push over it without anybody falling behind: this much of
+// the offer, and one message of at least so many. A delayed acknowledgement alone costs 40 ms. It only
+// matters for windows below kEdgeSeconds / (1 - kHeldShare) = 5 s.
+constexpr double kEdgeSeconds = 0.1;
+constexpr std::uint64_t kEdgeOneIn = 20;
+constexpr double kBrokerBusyShare = 0.85; // of one core: Mosquitto does all its work on one thread
 constexpr double kCeilingShare = 0.95; // of the broker's measured ceiling, from which on it binds
 constexpr double kQuietCores = 0.5;    // busy outside the parties, up to which a host is quiet
 
@@ -34,11 +38,12 @@ constexpr bool agree(std::uint64_t a, std::uint64_t b) {
     const std::uint64_t smaller = a > b ? b : a;
     return larger - smaller <= slack_of(larger);
 }
-// A message or two may fall over an edge of the window without anybody being late.
-constexpr bool is_held(std::uint64_t done, std::uint64_t asked) {
-    const std::uint64_t edge = asked / 20 < kEdgeMessages ? asked / 20 : kEdgeMessages;
-    return done + edge >= asked ||
-           static_cast<double>(done) >= kHeldShare * static_cast<double>(asked);
+constexpr bool is_held(std::uint64_t done, std::uint64_t asked, double window_seconds) {
+    if (asked >= kEdgeOneIn && done + 1 >= asked)
+        return true;
+    const double by_edge = window_seconds > 0 ? 1 - kEdgeSeconds / window_seconds : kHeldShare;
+    const double share = by_edge < kHeldShare ? by_edge : kHeldShare;
+    return static_cast<double>(done) >= share * static_cast<double>(asked);
 }
 // more() is true when a is above b by more than the slack.
 constexpr bool more(std::uint64_t a, std::uint64_t b) { return a > b && !agree(a, b); }

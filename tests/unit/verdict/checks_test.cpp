@@ -406,13 +406,29 @@ const Case kCases[] = {
          at(run, "client.report.receive.window") = 15'000;
      },
      Outcome::fail, Party::peer, Status::invalid, "15,000 of 16,000"},
-    {"offered_rate_held", "two messages over the window's edge", pub1,
+    {"offered_rate_held", "one message over the window's edge", pub1,
      [](Json& run) {
-         at(run, "client.report.send.due_in_window") = 40;
-         at(run, "client.report.send.sent_window") = 38;
-         at(run, "peer.report.receive.window") = 38;
+         at(run, "client.report.send.due_in_window") = 20;
+         at(run, "client.report.send.sent_window") = 19;
+         at(run, "peer.report.receive.window") = 19;
      },
-     Outcome::pass, {}, Status::valid, "38 of 40"},
+     Outcome::pass, {}, Status::valid, "19 of 20"},
+    {"offered_rate_held", "a stall of 100 ms at the edge of a short window", pub1,
+     [](Json& run) {
+         at(run, "schedule.window_ns") = 2000 * kMillion;
+         at(run, "client.report.send.due_in_window") = 4'000;
+         at(run, "client.report.send.sent_window") = 4'000;
+         at(run, "peer.report.receive.window") = 3'800;
+     },
+     Outcome::pass, {}, Status::valid, "4,000 of 4,000"},
+    {"offered_rate_held", "a longer stall in a short window", pub1,
+     [](Json& run) {
+         at(run, "schedule.window_ns") = 2000 * kMillion;
+         at(run, "client.report.send.due_in_window") = 4'000;
+         at(run, "client.report.send.sent_window") = 4'000;
+         at(run, "peer.report.receive.window") = 3'799;
+     },
+     Outcome::fail, Party::client, Status::not_sustained, "3,799 of 4,000"},
     {"offered_rate_held", "two of two are not an edge", pub1,
      [](Json& run) {
          at(run, "client.report.send.due_in_window") = 2;
