@@ -145,14 +145,14 @@ Result<std::vector<const Check*>> chosen_checks(const std::vector<std::string>& 
 
 std::string why_skipped(const Check& check, const Bench& bench,
                         const std::map<std::string_view, Outcome>& outcomes) {
-    const auto needed = outcomes.find(check.needs);
-    if (needed != outcomes.end() && needed->second != Outcome::pass &&
-        needed->second != Outcome::warning)
-        return fmt::format("'{}' did not pass", check.needs);
     if (check.place != Place::library && !bench.subject().has_descriptor)
         return "without a driver.toml nothing is known of what the driver claims";
     if (check.place == Place::network && bench.subject().descriptor.is_harness_floor)
         return "a null client has no network";
+    const auto needed = outcomes.find(check.needs);
+    if (needed != outcomes.end() && needed->second != Outcome::pass &&
+        needed->second != Outcome::warning)
+        return fmt::format("'{}' did not pass", check.needs);
     return {};
 }
 
