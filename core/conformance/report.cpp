@@ -70,7 +70,8 @@ std::string print(const CheckReport& report, bool with_colour) {
     const std::size_t skipped = count_of(
         report, [](const CheckResult& result) { return result.outcome == Outcome::skipped; });
     const std::size_t run = report.results.size() - skipped;
-    out += breaches == 0 ? fmt::format("'{}' keeps the contract: {} checks", report.driver, run)
+    out += breaches == 0 ? fmt::format("'{}' keeps the contract: {} {}", report.driver, run,
+                                       run == 1 ? "check" : "checks")
                          : fmt::format("'{}' breaks the contract: {} of {} checks", report.driver,
                                        breaches, run);
     return out + (skipped > 0 ? fmt::format(", {} skipped\n", skipped) : std::string("\n"));
