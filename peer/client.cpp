@@ -280,6 +280,8 @@ Fault Client::handle_connack(const Frame& frame) {
     facts_.connect_ns = now_ns() - connect_started_;
     facts_.is_session_present = connack.is_session_present;
     facts_.receive_maximum = connack.properties.receive_maximum.value_or(kDefaultReceiveMaximum);
+    facts_.maximum_qos = connack.properties.maximum_qos.value_or(2);
+    facts_.maximum_packet_bytes = connack.properties.maximum_packet_size.value_or(kMaxPacketBytes);
     // 5 section 3.2.2.3.14: the server's value replaces ours.
     if (connack.properties.server_keep_alive)
         keep_alive_ns_ = *connack.properties.server_keep_alive * support::kSecond;

@@ -34,12 +34,14 @@ class ClientListener {
 
 // What a connection told about itself.
 struct ConnectedFacts {
-    Nanoseconds connect_ns = 0; // from the first SYN to CONNACK
+    Nanoseconds connect_ns = 0; // from the look-up of the host's name to CONNACK
     bool has_tcp_nodelay = false;
     std::string local_address;
     std::string remote_address;
     bool is_session_present = false;
     std::uint16_t receive_maximum = kDefaultReceiveMaximum; // the server's
+    std::uint8_t maximum_qos = 2;                           // the server's
+    std::uint32_t maximum_packet_bytes = kMaxPacketBytes;   // the server's
     std::vector<std::uint8_t> granted_qos;                  // SUBACK codes, failures included
     support::Json tls;                                      // null on plain TCP
 };

@@ -1,5 +1,6 @@
 #include "peer/client_party.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace mqcore::peer {
@@ -25,6 +26,7 @@ void ClientParty::connected(support::Result<ConnectedFacts> facts) {
     if (!facts)
         return say_failed(facts.error());
     facts_ = std::move(facts).value();
+    is_connected_ = true;
     for (std::size_t at = 0; at < facts_.granted_qos.size() && needs_all_subscriptions(); ++at)
         if (is_failure(facts_.granted_qos[at]))
             return say_failed({support::ErrorCode::broker,
@@ -44,8 +46,13 @@ void ClientParty::connected(support::Result<ConnectedFacts> facts) {
 }
 
 void ClientParty::drive(const measure::Schedule& schedule) {
+    if (!is_connected_ || std::exchange(is_driven_, true))
+        return say_failed({support::ErrorCode::internal,
+                           is_connected_ ? "'drive' a second time" : "'drive' before 'connected'",
+                           {}});
+    if (const std::string reason = reason_not_to_send(); !reason.empty())
+        return say_failed({support::ErrorCode::broker, reason, {}});
     schedule_ = schedule;
-    is_driving_ = true;
     begin(schedule);
     end_timer_.expires_at(time_point_of(schedule.end()));
     end_timer_.async_wait([this](const asio::error_code& error) {
@@ -54,8 +61,33 @@ void ClientParty::drive(const measure::Schedule& schedule) {
     });
 }
 
+// What the server has announced that it will not take (5 sections 3.2.2.3.4 and 3.2.2.3.6).
+std::string ClientParty::reason_not_to_send() const {
+    if (!spec_.send)
+        return {};
+    const measure::SendSpec& send = *spec_.send;
+    if (send.qos > facts_.maximum_qos)
+        return fmt::format("the broker at {} takes QoS {} at most, QoS {} is asked for",
+                           facts_.remote_address, facts_.maximum_qos, send.qos);
+    constexpr std::size_t kOtherFields = 1 + 4 + 2 + 2 + 1; // header, topic length, id, properties
+    std::size_t topic_bytes = 0;
+    for (const std::string& topic : send.topics)
+        topic_bytes = std::max(topic_bytes, topic.size());
+    for (const std::uint32_t payload_bytes : send.payload_bytes)
+        if (kOtherFields + topic_bytes + payload_bytes > facts_.maximum_packet_bytes)
+            return fmt::format(
+                "the broker at {} takes packets of {} bytes at most, a payload of {} "
+                "bytes is asked for",
+                facts_.remote_address, facts_.maximum_packet_bytes, payload_bytes);
+    return {};
+}
+
+void ClientParty::adopt(Link link) {
+    client_.adopt(std::move(link));
+    is_connected_ = true;
+}
+
 void ClientParty::end_drive() {
-    is_driving_ = false;
     say({{"event", "driven"},
          {"report", JsonObject{{"send", send_report()}, {"receive", receive_report()}}}});
 }

@@ -23,7 +23,7 @@ class ClientParty : public Party, protected ClientListener {
     void drive(const measure::Schedule& schedule) override;
     void finish() override { client_.disconnect(); }
     // Stands in for connect() where the other end of a socket is at hand (tests and benchmarks).
-    void adopt(Link link) { client_.adopt(std::move(link)); }
+    void adopt(Link link);
 
   protected:
     virtual void begin(const measure::Schedule& schedule) = 0; // of a drive
@@ -42,10 +42,12 @@ class ClientParty : public Party, protected ClientListener {
     Client client_;
     ConnectedFacts facts_;
     measure::Schedule schedule_;
-    bool is_driving_ = false;
+    bool is_connected_ = false;
+    bool is_driven_ = false; // or being driven: once in a life
 
   private:
     void connected(support::Result<ConnectedFacts> facts);
+    std::string reason_not_to_send() const;
     void end_drive();
 
     asio::steady_timer end_timer_;

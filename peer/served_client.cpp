@@ -28,8 +28,7 @@ ServedClient::ServedClient(asio::io_context& io, Link link,
                            const measure::ServerBehaviour& behaviour, ServerSide& server,
                            std::size_t number)
     : io_(io), behaviour_(behaviour), server_(server), number_(number),
-      stream_(io, Protocol::v311, *this), last_packet_(support::now_ns()),
-      deliveries_(kPacketIds + 1, Handshake::none) {
+      stream_(io, Protocol::v311, *this), last_packet_(support::now_ns()) {
     remote_ = stream_.open(std::move(link)).remote_address();
     stream_.start_reading();
 }
@@ -210,7 +209,8 @@ Fault ServedClient::handle_delivery_ack(const Frame& frame) {
     AckView ack;
     if (const Fault fault = decode_ack(frame, protocol_, ack); fault != Fault::none)
         return fault;
-    Handshake& waits_for = deliveries_[ack.packet_id];
+    Handshake nothing = Handshake::none;
+    Handshake& waits_for = deliveries_.empty() ? nothing : deliveries_[ack.packet_id];
     const bool is_final = (frame.type == PacketType::puback && waits_for == Handshake::puback) ||
                           (frame.type == PacketType::pubcomp && waits_for == Handshake::pubcomp) ||
                           (frame.type == PacketType::pubrec && waits_for == Handshake::pubrec &&
@@ -353,6 +353,8 @@ void ServedClient::transmit(std::string_view topic, Bytes payload, std::uint8_t 
 
 // There is a free one: unfinished deliveries stay below the number of identifiers.
 std::uint16_t ServedClient::take_packet_id() {
+    if (deliveries_.empty())
+        deliveries_.resize(kPacketIds + 1, Handshake::none);
     do
         last_packet_id_ = last_packet_id_ == kPacketIds
                               ? std::uint16_t{1}

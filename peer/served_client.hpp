@@ -116,7 +116,8 @@ class ServedClient final : private PacketStream::Handler {
 
     // Deliveries to the client.
     std::uint32_t client_receive_maximum_ = kDefaultReceiveMaximum;
-    std::vector<Handshake> deliveries_; // by packet identifier
+    std::vector<Handshake>
+        deliveries_; // by packet identifier; empty before the first of QoS 1 or 2
     std::uint32_t unfinished_deliveries_ = 0;
     std::uint16_t last_packet_id_ = 0;
     std::deque<Queued> queued_;

@@ -392,6 +392,37 @@ TEST_CASE("a payload of eight mebibytes crosses whole") {
     REQUIRE(unsigned_or(received, "damaged", 9) == 0);
 }
 
+TEST_CASE("a source keeps to the QoS and the packet size that the server announces") {
+    struct Row {
+        Octets connack;
+        std::string_view reason;
+    };
+    const Row row = GENERATE(
+        Row{octets(0x20, 5, 0, 0, 2, 0x24, 1), "takes QoS 1 at most, QoS 2 is asked for"},
+        Row{octets(0x20, 8, 0, 0, 5, 0x27, 0, 0, 1, 0), "takes packets of 256 bytes at most"});
+    Stage stage;
+    RawBroker broker(stage);
+    Stage::Actor& source = stage.add(source_spec(stage, Protocol::v5, send_spec(2, std::nullopt)));
+    source.party->connect();
+    REQUIRE(stage.run_until([&] { return broker.has_heard(10); }));
+    broker.say(row.connack);
+    stage.expect(source, "connected");
+    source.party->drive(short_schedule());
+    stage.expect_failure(source, row.reason);
+}
+
+TEST_CASE("a drive before the connection, or a second one, is refused") {
+    Stage stage;
+    stage.listening({});
+    Stage::Actor& early = stage.add(source_spec(stage, Protocol::v5, send_spec(0, 1)));
+    early.party->drive(short_schedule());
+    stage.expect_failure(early, "'drive' before 'connected'");
+    Stage::Actor& twice = stage.connected(source_spec(stage, Protocol::v5, send_spec(0, 1)));
+    twice.party->drive(short_schedule());
+    twice.party->drive(short_schedule());
+    stage.expect_failure(twice, "'drive' a second time");
+}
+
 TEST_CASE("a specification that lacks what its role needs is refused") {
     asio::io_context io;
     for (const PeerRole role : {PeerRole::sink, PeerRole::source, PeerRole::echo}) {
