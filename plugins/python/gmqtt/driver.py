@@ -9,7 +9,6 @@ import logging
 import gmqtt
 from gmqtt.mqtt.constants import MQTTv50, MQTTv311
 from gmqtt.mqtt.handler import MQTTConnectError
-from gmqtt.storage import PersistentStorage
 
 import mqcore
 from mqcore import (
@@ -77,8 +76,9 @@ class Client:
         self._received(payload)
 
 
-class Completions(PersistentStorage):
-    """The library's own store of unacknowledged packets, which also tells of completions.
+class Completions:
+    """The library's store of unacknowledged packets, which also tells of completions. It keeps what the
+    library's own store keeps, in one dictionary.
 
     push_message() runs inside publish(), before any answer can come, and a second time when PUBREC
     turns a QoS 2 PUBLISH into its PUBREL. remove_message_by_mid() runs at PUBACK, at PUBCOMP, and at a
@@ -87,29 +87,34 @@ class Completions(PersistentStorage):
     slot = 0  # of the message that is being published
 
     def __init__(self, sink: Sink) -> None:
-        super().__init__()
         self._done = sink.done
-        self._slot_of: dict[int, int] = {}
-        self._qos2_unreleased: set[int] = set()
+        self._packets: dict[int, tuple[int, bytes]] = {}  # by packet identifier
 
     def push_message(self, mid: int, raw_package: bytes) -> None:
-        super().push_message(mid, raw_package)
-        if raw_package[0] & 0xF0 == 0x60:  # PUBREL
-            self._qos2_unreleased.discard(mid)
-            return
-        self._slot_of[mid] = self.slot
-        if raw_package[0] & 0x04:
-            self._qos2_unreleased.add(mid)
+        packets = self._packets
+        slot = packets[mid][0] if mid in packets else self.slot
+        packets[mid] = (slot, raw_package)
 
     def remove_message_by_mid(self, mid: int) -> None:
-        super().remove_message_by_mid(mid)
-        if (slot := self._slot_of.pop(mid, None)) is None:
-            return
-        if mid in self._qos2_unreleased:
-            self._qos2_unreleased.discard(mid)
-            self._done(slot, LIBRARY)
-        else:
-            self._done(slot)
+        if (packet := self._packets.pop(mid, None)) is not None:
+            slot, raw_package = packet
+            if raw_package[0] & 0xF6 == 0x34:  # still the QoS 2 PUBLISH: refused
+                self._done(slot, LIBRARY)
+            else:
+                self._done(slot)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._packets
+
+    async def wait_empty(self) -> None:
+        """Asked by connect() alone: a clean session has nothing to send again."""
+
+    def clear(self) -> None:
+        self._packets.clear()
+
+    def get_all(self) -> list[tuple[int, bytes]]:
+        return [(mid, raw_package) for mid, (_, raw_package) in self._packets.items()]
 
 
 class _LoggedErrors(logging.Handler):

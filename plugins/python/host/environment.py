@@ -105,8 +105,10 @@ print(json.dumps({
            else "built" if "experimental-jit" in arguments else "none",
     "optimised": "--enable-optimizations" in arguments,
     "lto": "--with-lto" in arguments,
+    "executable_contains_interpreter": "libpython" not in open("/proc/self/maps").read(),
 }))
 """
+FLAGS = ("gil", "jit", "debug", "optimised", "lto", "executable_contains_interpreter")
 _probed = {}
 
 
@@ -270,7 +272,7 @@ def build(client, found, folder, wheels):
             "version": version,
             "build": found["build"].partition("[")[0].strip(),
             "compiler": found["build"].partition("[")[2].rstrip("]"),
-            "flags": {name: found[name] for name in ("gil", "jit", "debug", "optimised", "lto")},
+            "flags": {name: found[name] for name in FLAGS},
         },
         "packages": packages,
         "lock": client.lock_hash,

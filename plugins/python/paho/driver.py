@@ -54,6 +54,7 @@ class _Paho:
         self._received = sink.received
         self._slot_of: dict[int, int] = {}  # packet identifier -> slot, QoS 1 and 2
         self._unwritten: deque = deque()  # (MQTTMessageInfo, slot) of QoS 0 not yet in the kernel
+        self._hears_acknowledgements = False
         self._connack = self._suback = self._lost = None
         self._client = client = PahoClient(
             CallbackAPIVersion.VERSION2,
@@ -107,19 +108,16 @@ class _Paho:
                 if arrived() is None:  # else it came just before the connection was closed
                     raise
 
-    def _publish(self, message: Message):
-        client = self._client
-        qos = message.qos
-        if qos and client.on_publish is None:
-            # Not set for QoS 0: it would build two objects for every message that was written.
-            client.on_publish = (
-                self._on_publish_v5 if self._run.protocol == V5 else self._on_publish
-            )
-        info = client.publish(message.topic, message.payload, qos, message.retain)
-        if info.rc:
-            self._raise_lost()
-            raise Failure(LIBRARY, f"publish() returned {info.rc!r}")
-        return info
+    def _hear_acknowledgements(self) -> None:
+        # Not for QoS 0: it would build two objects for every message that was written.
+        self._hears_acknowledgements = True
+        self._client.on_publish = (
+            self._on_publish_v5 if self._run.protocol == V5 else self._on_publish
+        )
+
+    def _raise_refused(self, info) -> None:
+        self._raise_lost()
+        raise Failure(LIBRARY, f"publish() returned {info.rc!r}")
 
     def _complete_written(self) -> None:
         # Packets leave in order, so the first one that is not published ends the search.
@@ -163,8 +161,13 @@ class ExternalLoop(_Paho):
         self._misc_at = 0.0
 
     def publish(self, message: Message) -> None:
-        info = self._publish(message)
-        if message.qos:
+        qos = message.qos
+        if qos and not self._hears_acknowledgements:
+            self._hear_acknowledgements()
+        info = self._client.publish(message.topic, message.payload, qos, message.retain)
+        if info.rc:
+            self._raise_refused(info)
+        if qos:
             # Acknowledgements are read in this thread, later: the identifier is in time.
             self._slot_of[info.mid] = message.slot
         elif self._client.want_write():
@@ -241,8 +244,13 @@ class NetworkThread(_Paho):
         self._client.loop_start()
 
     def publish(self, message: Message) -> None:
-        info = self._publish(message)
-        if not message.qos:
+        qos = message.qos
+        if qos and not self._hears_acknowledgements:
+            self._hear_acknowledgements()
+        info = self._client.publish(message.topic, message.payload, qos, message.retain)
+        if info.rc:
+            self._raise_refused(info)
+        if not qos:
             self._unwritten.append((info, message.slot))
         elif self._slot_of.setdefault(info.mid, message.slot) == EARLY:
             self._acknowledge(info.mid, message.slot)

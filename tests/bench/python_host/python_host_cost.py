@@ -76,6 +76,13 @@ def measure(interpreter: str) -> dict[str, tuple[float, float]]:
     }
 
 
+def calibrate_program(interpreter: str) -> float:
+    python = Path(support.environment("python-null", interpreter)) / "bin/python3"
+    command = [python, "-I", HERE / "driver/calibration.py"]
+    answers = [subprocess.run(command, capture_output=True, text=True).stdout for _ in range(3)]
+    return min(float(answer.split()[0]) for answer in answers)
+
+
 def peak_kib(driver: str, interpreter: str) -> int:
     document = worker.spec(
         support.driver_folder(driver),
@@ -111,6 +118,11 @@ def main(interpreters: list[str]) -> None:
         plain = sum(figures[f"python.{call}"][0] for call in ("next", "done", "received"))
         print(
             f"all three: {whole:.0f} ns against {plain:.0f} ns in Python, ratio {whole / plain:.2f}"
+        )
+        embedded, program = figures["calibration"][0], calibrate_program(interpreter)
+        print(
+            f"a loop of plain Python: {embedded:.0f} ns a step in the worker, {program:.0f} ns under"
+            f" the environment's python3, ratio {embedded / program:.2f}"
         )
         for driver in ("python-null", "python-null-nowait", "python-null-awaited"):
             print(

@@ -90,6 +90,9 @@ class Environments(support.Case):
             set(facts["interpreter"]), {"implementation", "version", "build", "compiler", "flags"}
         )
         self.assertNotIn("/", json.dumps(facts["interpreter"]))
+        flags = facts["interpreter"]["flags"]
+        self.assertEqual((flags["gil"], flags["debug"]), (True, False))
+        self.assertIn("executable_contains_interpreter", flags)
 
     def test_a_second_sync_changes_nothing(self) -> None:
         path = Path(self.sync()["path"])
