@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import tempfile
 import unittest
 from pathlib import Path
@@ -91,6 +92,22 @@ class EveryInterpreter(support.Case):
                 self.assertNotIn("''", notes["path"])
                 self.assertEqual((notes["encoding"], notes["user site"]), ("utf-8 utf-8", "False"))
                 self.assertIn(f"cpython-{notes['python.version']}-", venv)
+
+
+class WithoutAWorker(support.Case):
+    def test_a_driver_may_connect_and_be_created_again(self) -> None:
+        for driver in ("python-null", "python-null-nowait", "python-null-awaited"):
+            with self.subTest(driver=driver):
+                command = [
+                    support.BUILD / "bin/python-host-life",
+                    support.HOST_FILE,
+                    support.driver_folder(driver),
+                    support.environment(driver),
+                    "10000",
+                ]
+                answer = subprocess.run(command, capture_output=True, text=True, timeout=60)
+                self.assertEqual((answer.returncode, answer.stdout), (0, "10000 10000 10000\n" * 4))
+                self.assertIn("already hosts", answer.stderr)
 
 
 class Driving(support.Case):
