@@ -8,7 +8,6 @@ void Echo::begin(const measure::Schedule& schedule) {
     receipts_.begin(schedule);
     publisher_.emplace(client_, static_cast<std::uint8_t>(spec_.send->qos), spec_.send->window,
                        facts_.receive_maximum, schedule);
-    window_full_ = 0;
 }
 
 // --- measured path begins ---

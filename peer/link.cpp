@@ -1,8 +1,5 @@
 #include "peer/link.hpp"
 
-#include <asio/connect.hpp>
-#include <asio/post.hpp>
-
 #include <cerrno>
 #include <cstring>
 #include <fmt/format.h>

@@ -83,7 +83,6 @@ constexpr std::uint8_t kNoSubscriptionExisted = 0x11;
 constexpr std::uint8_t kUnspecifiedError = 0x80;
 constexpr std::uint8_t kMalformedPacket = 0x81;
 constexpr std::uint8_t kProtocolError = 0x82;
-constexpr std::uint8_t kReceiveMaximumExceeded = 0x93;
 constexpr std::uint8_t kTopicAliasInvalid = 0x94;
 constexpr std::uint8_t kPacketTooLarge = 0x95;
 constexpr bool is_failure(std::uint8_t reason_code) { return reason_code >= 0x80; }

@@ -20,7 +20,6 @@ class Receipts {
                                                .payload_bytes = spec_.payload_bytes,
                                                .rate = spec_.rate},
                           schedule);
-        retained_ = 0;
     }
 
     // Stray means: not of this run.

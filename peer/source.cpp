@@ -30,9 +30,6 @@ void Source::begin(const measure::Schedule& schedule) {
     publisher_.emplace(client_, static_cast<std::uint8_t>(send.qos), send.window,
                        facts_.receive_maximum, schedule);
     offer_.emplace(schedule, send.rate, send.pacing);
-    lag_ = {};
-    slept_ = window_full_ = 0;
-    topic_turn_ = payload_turn_ = 0;
     sleep_until(schedule.start_ns);
 }
 
@@ -54,6 +51,7 @@ void Source::pump() {
             client_.stream().flush();
             if (!can_send())
                 return wait_for_slot();
+            continue; // the flush took its time: the stamp comes after it
         }
         if (!send_one(now)) [[unlikely]]
             return;
@@ -100,10 +98,10 @@ void Source::sleep_until(Nanoseconds at) {
     });
 }
 
+// An acknowledgement or a drained transport resumes it; the end of the drive ends it otherwise.
 void Source::wait_for_slot() {
     state_ = State::waiting_for_slot;
     ++window_full_;
-    // Sending ends with the window even when no slot comes free.
 }
 
 void Source::resume() {

@@ -40,7 +40,7 @@ def exchange(broker: Broker, protocol: str, qos: int, limit: int, **endpoint) ->
         connected = source.connect(role="source",
                                    endpoint=broker.endpoint("source", protocol, **endpoint),
                                    send=send(qos, limit=limit))
-        timetable = schedule(window_ms=400, drain_ms=400)
+        timetable = schedule(window_ms=600, drain_ms=600)
         sink.say(do="drive", schedule=timetable)
         source.say(do="drive", schedule=timetable)
         sent = source.expect("driven")["report"]["send"]
@@ -231,7 +231,7 @@ class Probe(unittest.TestCase):
             started = now()
             again = probe.read(first["at_ns"] - 200 * MS)
             self.assertEqual(again["at_ns"], first["at_ns"])
-            self.assertLess(now() - started, 500 * MS)
+            self.assertLess(now() - started, 1500 * MS)  # no tick was waited for
 
     def test_a_broker_without_sys_topics_leaves_every_counter_missing(self) -> None:
         denied = "topic deny $SYS/#\ntopic readwrite #\n"
@@ -329,7 +329,7 @@ class WhenThingsGoWrong(unittest.TestCase):
             started = time.monotonic()
             for sink, step in waiting:
                 self.assertIn(f"no {step} from 127.0.0.1:", sink.expect("failed")["reason"])
-            self.assertAlmostEqual(time.monotonic() - started, 10, delta=2)
+            self.assertAlmostEqual(time.monotonic() - started, 10, delta=4)
 
     def test_documents_that_make_no_sense_fail_with_a_reason(self) -> None:
         for line, reason in (

@@ -101,10 +101,10 @@ TEST_CASE("a fixed rate is paced, its lag recorded and its due messages told") {
     Stage::Actor& source = stage.connected(source_spec(stage, Protocol::v311, send));
     source.party->drive(short_schedule());
     const Json sent = part(stage.expect(source, "driven"), "send");
-    // 60 ms at 2,000/s: the message due at the very end is not in the window.
-    REQUIRE(unsigned_or(sent, "due_in_window", 0) == 119);
+    // 120 ms at 2,000/s: the message due at the very end is not in the window.
+    REQUIRE(unsigned_or(sent, "due_in_window", 0) == 239);
     const std::uint64_t never = unsigned_or(sent, "never_sent", 999);
-    REQUIRE(unsigned_or(*find(sent, "lag"), "count", 0) + never == 119);
+    REQUIRE(unsigned_or(*find(sent, "lag"), "count", 0) + never == 239);
     REQUIRE(unsigned_or(sent, "sent", 0) == unsigned_or(sent, "sent_window", 1));
     REQUIRE(unsigned_or(sent, "slept", 0) > 0);
 }

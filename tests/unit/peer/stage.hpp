@@ -134,7 +134,7 @@ inline measure::ReceiveSpec receive_spec(std::uint32_t qos) {
 inline measure::Schedule short_schedule() {
     return {.start_ns = support::now_ns() + 5 * kMillisecond,
             .warmup_ns = 0,
-            .window_ns = 60 * kMillisecond,
+            .window_ns = 120 * kMillisecond,
             .drain_ns = 100 * kMillisecond};
 }
 
