@@ -243,14 +243,14 @@ void CountingSink::take_arrival(const void* payload, std::uint32_t bytes, std::u
     if (is_forbidden_.load(std::memory_order_relaxed)) [[unlikely]]
         return misuse_.note(Misuse::received_after_disconnect);
     const Nanoseconds now = now_ns();
-    // Half of a handshake with close(): say "inside", then look whether it is closed. Both are plain
-    // stores and loads; the fence between them is made by close() with membarrier().
-    is_inside_.store(true, std::memory_order_relaxed);
+    // Half of a handshake with close(): say "inside", then look whether it is closed. The store is
+    // plain; close() orders it before the load with membarrier().
     if (needs_fence_) [[unlikely]]
-        std::atomic_thread_fence(std::memory_order_seq_cst);
+        is_inside_.store(true, std::memory_order_seq_cst);
     else
-        std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (!is_closed_.load(std::memory_order_acquire)) {
+        is_inside_.store(true, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (!is_closed_.load(std::memory_order_seq_cst)) {
         if (arrivals_) {
             arrivals_->record(payload, bytes, now);
             if (filter < by_filter_.size())

@@ -102,7 +102,7 @@ class CountingSink : public mqcore_sink {
     measure::ControlPage& page_;
     MisuseLog& misuse_;
     std::uint32_t window_;
-    bool needs_fence_; // the kernel has no membarrier(): order every arrival with a fence
+    bool needs_fence_; // the kernel has no membarrier(): every arrival orders itself
     std::atomic<bool> is_closed_{false};
     std::atomic<bool> is_forbidden_{false};
     alignas(128) std::atomic<bool> is_inside_{false}; // a thread is recording an arrival

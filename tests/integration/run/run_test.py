@@ -153,35 +153,35 @@ class ABadDriver(MqcoreTest):
             self.assertIn(rule, run["reason"])
 
     def test_crash_while_creating(self) -> None:
-        self.assert_reason("crashes_in_create", "prepare", "signal 11")
+        self.assert_reason("crashes-in-create", "prepare", "signal 11")
 
     def test_crash_while_connecting(self) -> None:
-        self.assert_reason("crashes_in_connect", "connect", "signal 11")
+        self.assert_reason("crashes-in-connect", "connect", "signal 11")
 
     def test_crash_while_driving(self) -> None:
-        [first, _] = self.run_with("crashes_in_drive")
+        [first, _] = self.run_with("crashes-in-drive")
         self.assertIn(first["failure"]["phase"], ("warmup", "window"))
         self.assertIn("signal 11", first["failure"]["reason"])
 
     def test_exit_while_driving(self) -> None:
-        [first, _] = self.run_with("exits_in_drive")
+        [first, _] = self.run_with("exits-in-drive")
         self.assertIn("exit code", first["failure"]["reason"])
 
     def test_never_returning_from_connect(self) -> None:
-        self.assert_reason("hangs_in_connect", "connect")
+        self.assert_reason("hangs-in-connect", "connect")
 
     def test_never_completing(self) -> None:
-        for run in self.run_with("never_completes"):
+        for run in self.run_with("never-completes"):
             self.assertTrue(run["reason"])
 
     def test_completing_twice(self) -> None:
-        self.assert_misuse("completes_twice", "done-twice")
+        self.assert_misuse("completes-twice", "done-twice")
 
     def test_other_major_version(self) -> None:
-        self.assert_reason("other_major", "prepare", "ABI 2")
+        self.assert_reason("other-major", "prepare", "ABI 2")
 
     def test_no_driver_at_all(self) -> None:
-        self.assert_reason("no_entry", "prepare", "mqcore_driver_entry")
+        self.assert_reason("no-entry", "prepare", "mqcore_driver_entry")
 
 
 class AnEndFromOutside(MqcoreTest):
