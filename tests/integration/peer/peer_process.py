@@ -14,6 +14,13 @@ from pathlib import Path
 PEER = os.environ.get("MQCORE_TEST_PEER", "")
 MOSQUITTO = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
 MS = 1_000_000
+CONTROL = 3  # the peer's descriptor of its control channel
+
+# Occupied here, so that nothing that Popen itself needs in the child sits on it when it is replaced.
+while (_descriptor := os.open(os.devnull, os.O_RDONLY)) < CONTROL:
+    pass
+if _descriptor > CONTROL:
+    os.close(_descriptor)
 
 
 def now() -> int:
@@ -41,11 +48,9 @@ class Peer:
     def __init__(self) -> None:
         ours, theirs = socket.socketpair()
         self.channel = ours
-        # The shell moves the channel to descriptor 3: it may sit on any number here.
         self.process = subprocess.Popen(
-            ["/bin/sh", "-c", f'exec "$0" 3<&{theirs.fileno()}', PEER],
-            pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL,
-            stderr=subprocess.PIPE if os.environ.get("MQCORE_TEST_QUIET") else None)
+            [PEER], pass_fds=(CONTROL,), stdin=subprocess.DEVNULL,
+            preexec_fn=lambda: os.dup2(theirs.fileno(), CONTROL))
         theirs.close()
         self.lines = ours.makefile("r")
 
@@ -89,8 +94,6 @@ class Peer:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        if self.process.stderr:
-            self.process.stderr.close()
 
     def __enter__(self) -> "Peer":
         return self
