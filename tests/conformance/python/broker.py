@@ -67,9 +67,15 @@ class Scripted:
     """The server's side by hand, one connection: what a well-behaved broker never does."""
 
     def __init__(
-        self, *, connack: int = 0, suback: int | None = None, silent: bool = False
+        self,
+        *,
+        connack: int = 0,
+        suback: int | None = None,
+        silent: bool = False,
+        stalled: bool = False,
     ) -> None:
         self._connack, self._suback, self._silent = connack, suback, silent
+        self._stalled = stalled  # reads nothing after CONNECT
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         self.connect = b""  # body of the CONNECT packet
@@ -105,6 +111,8 @@ class Scripted:
                 kind, body = wire._packet()
                 with self._lock:
                     self._take(kind, body)
+                if self._stalled:
+                    return
         except (OSError, ValueError):
             return
 

@@ -315,6 +315,23 @@ class AgainstAScript(Clients):
         return server
 
     @each_client
+    def test_a_broker_that_stops_reading_ends_completions(self, claims: Any, client: Any) -> None:
+        server = self.scripted(stalled=True)
+        limit, largest = 400, 65_536
+        with self.prepared(
+            client, port=server.port, send={"limit": limit, "payload_bytes": [largest]}
+        ) as process:
+            process.prepare()
+            process.connect()
+            process.start(window_s=0.8)
+            sent = process.hear()["report"]["send"]
+        self.assertEqual(sent["failed"], 0)
+        if claims["qos0_completion"] == "handed over":
+            self.assertGreater(sent["completed"], 0)
+        else:  # what both ends' kernels hold, some 4 MiB, and a bounded buffer
+            self.assertLess(sent["completed"], limit // 2)
+
+    @each_client
     def test_a_message_completes_with_its_acknowledgement_and_not_before(
         self, claims: Any, client: Any
     ) -> None:
