@@ -153,14 +153,14 @@ class ABadDriver(MqcoreTest):
             self.assertIn(rule, run["reason"])
 
     def test_crash_while_creating(self) -> None:
-        self.assert_reason("crashes-in-create", "prepare", "signal 11")
+        self.assert_reason("crashes-in-create", "creating", "signal 11")
 
     def test_crash_while_connecting(self) -> None:
-        self.assert_reason("crashes-in-connect", "connect", "signal 11")
+        self.assert_reason("crashes-in-connect", "connecting", "signal 11")
 
     def test_crash_while_driving(self) -> None:
         [first, _] = self.run_with("crashes-in-drive")
-        self.assertIn(first["failure"]["phase"], ("warmup", "window"))
+        self.assertEqual(first["failure"]["phase"], "driving")
         self.assertIn("signal 11", first["failure"]["reason"])
 
     def test_exit_while_driving(self) -> None:
@@ -168,7 +168,7 @@ class ABadDriver(MqcoreTest):
         self.assertIn("exit code", first["failure"]["reason"])
 
     def test_never_returning_from_connect(self) -> None:
-        self.assert_reason("hangs-in-connect", "connect")
+        self.assert_reason("hangs-in-connect", "connecting")
 
     def test_never_completing(self) -> None:
         for run in self.run_with("never-completes"):
@@ -178,10 +178,10 @@ class ABadDriver(MqcoreTest):
         self.assert_misuse("completes-twice", "done-twice")
 
     def test_other_major_version(self) -> None:
-        self.assert_reason("other-major", "prepare", "ABI 2")
+        self.assert_reason("other-major", "creating", "ABI 2")
 
     def test_no_driver_at_all(self) -> None:
-        self.assert_reason("no-entry", "prepare", "mqcore_driver_entry")
+        self.assert_reason("no-entry", "creating", "mqcore_driver_entry")
 
 
 class AnEndFromOutside(MqcoreTest):
