@@ -38,7 +38,8 @@ std::string utc_now(const char* form) {
 
 class Campaign {
   public:
-    Campaign(const CampaignOptions& options, Watcher& watcher) : options_(options), watcher_(watcher) {}
+    Campaign(const CampaignOptions& options, Watcher& watcher)
+        : options_(options), watcher_(watcher) {}
 
     Result<CampaignOutcome> run();
 
@@ -71,7 +72,8 @@ Result<CampaignOutcome> Campaign::run() {
     CampaignOutcome outcome{.folder = store_->folder()};
     const std::vector<PlannedRun>& runs = options_.plan.runs;
     const Nanoseconds whole = estimate_ns(options_.plan, options_.profile);
-    for (std::size_t index = 0; index < runs.size() && outcome.ending == Ending::finished; ++index) {
+    for (std::size_t index = 0; index < runs.size() && outcome.ending == Ending::finished;
+         ++index) {
         watcher_.run_started(runs[index], index, whole * (runs.size() - index) / runs.size());
         bool is_valid_enough = false;
         for (std::uint32_t n = 1; n <= kAttempts && !is_valid_enough; ++n) {
@@ -111,9 +113,10 @@ Result<void> Campaign::open() {
         return std::move(topology).error();
     cores_ = machine::plan_cores(*topology);
     const machine::MachineFacts facts = machine::read_facts(*topology);
-    not_comparable_because_ = machine::not_comparable_because(
-        {.name = std::string(options_.profile.name), .is_comparable = options_.profile.is_comparable},
-        cores_, facts);
+    not_comparable_because_ =
+        machine::not_comparable_because({.name = std::string(options_.profile.name),
+                                         .is_comparable = options_.profile.is_comparable},
+                                        cores_, facts);
     if (options_.external_broker)
         not_comparable_because_.push_back("the broker was not started by mqcore");
 
@@ -124,14 +127,14 @@ Result<void> Campaign::open() {
         return std::move(store).error();
     store_ = std::move(*store);
 
-    Result<std::unique_ptr<session::Session>> session = session::Session::start(
-        {.worker_program = options_.worker_program,
-         .peer_program = options_.peer_program,
-         .log_folder = store_->logs(),
-         .cores = cores_,
-         .external_broker = options_.external_broker,
-         .external_ca_file = options_.external_ca_file,
-         .id = fmt::format("mqcore{:08x}", new_tag())});
+    Result<std::unique_ptr<session::Session>> session =
+        session::Session::start({.worker_program = options_.worker_program,
+                                 .peer_program = options_.peer_program,
+                                 .log_folder = store_->logs(),
+                                 .cores = cores_,
+                                 .external_broker = options_.external_broker,
+                                 .external_ca_file = options_.external_ca_file,
+                                 .id = fmt::format("mqcore{:08x}", new_tag())});
     if (!session) {
         // Nothing was measured: leave no half-made folder behind.
         std::error_code ignored;
@@ -140,10 +143,9 @@ Result<void> Campaign::open() {
     }
     session_ = std::move(*session);
 
-    Result<JsonObject> manifest = new_manifest(options_, facts, cores_, *session_,
-                                               not_comparable_because_,
-                                               store_->folder().filename().string(),
-                                               utc_now("{:%Y-%m-%dT%H:%M:%SZ}"));
+    Result<JsonObject> manifest =
+        new_manifest(options_, facts, cores_, *session_, not_comparable_because_,
+                     store_->folder().filename().string(), utc_now("{:%Y-%m-%dT%H:%M:%SZ}"));
     if (!manifest)
         return std::move(manifest).error();
     manifest_ = std::move(*manifest);
@@ -160,16 +162,20 @@ Result<void> Campaign::measure_ceilings() {
         if (const Point& point = options_.plan.points[run.point]; point.is_capacity)
             loads.insert({point.qos, point.protocol, point.payload_bytes});
     for (const auto& [qos, protocol, payload_bytes] : loads) {
-        Point load{.id = "ceiling", .qos = qos, .payload_bytes = payload_bytes, .is_capacity = true,
-                   .protocol = protocol, .topic = "ceiling"};
+        Point load{.id = "ceiling",
+                   .qos = qos,
+                   .payload_bytes = payload_bytes,
+                   .is_capacity = true,
+                   .protocol = protocol,
+                   .topic = "ceiling"};
         load.kind = Kind::pub;
         const std::uint32_t tag = new_tag();
         const measure::PeerSpec sink = *wire(load, {.tag = tag}).peer;
         load.kind = Kind::sub;
         measure::PeerSpec source = *wire(load, {.tag = tag}).peer;
         source.endpoint.client_id += "s"; // both peers stand on the peer's side here
-        Result<double> rate = session_->relay_rate(source, sink, kCeilingSchedule,
-                                                   store_->logs() / "ceiling.log");
+        Result<double> rate =
+            session_->relay_rate(source, sink, kCeilingSchedule, store_->logs() / "ceiling.log");
         if (!rate) {
             watcher_.note(fmt::format("the broker's ceiling at QoS {} is not known: {}", qos,
                                       support::one_line(rate.error())));
@@ -204,7 +210,8 @@ Result<std::optional<Json>> Campaign::attempt(const PlannedRun& planned, std::ui
         identity.receive_offer = *ceiling * kOfferShare;
     Wiring wiring = wire(point, identity);
 
-    const std::string log = fmt::format("{}.{}.{}.{}.log", point.id, client.id, planned.run, attempt);
+    const std::string log =
+        fmt::format("{}.{}.{}.{}.log", point.id, client.id, planned.run, attempt);
     const std::string started_at = utc_now("{:%Y-%m-%dT%H:%M:%SZ}");
     Result<session::RunParts> parts = session_->run(
         {.worker = std::move(wiring.worker),
@@ -220,17 +227,18 @@ Result<std::optional<Json>> Campaign::attempt(const PlannedRun& planned, std::ui
     if (parts->failure && parts->failure->status == "interrupted")
         return std::optional<Json>();
 
-    JsonObject document{{"client_name", client.id},
-                        {"point", point.id},
-                        {"run", planned.run},
-                        {"attempt", attempt},
-                        {"started_at", started_at},
-                        {"spec", to_json(point)},
-                        {"receive_offer", identity.receive_offer ? Json(*identity.receive_offer) : nullptr},
-                        {"comparable", not_comparable_because_.empty()},
-                        {"not_comparable_because",
-                         JsonArray(not_comparable_because_.begin(), not_comparable_because_.end())},
-                        {"overhead_ns", parts->overhead_ns}};
+    JsonObject document{
+        {"client_name", client.id},
+        {"point", point.id},
+        {"run", planned.run},
+        {"attempt", attempt},
+        {"started_at", started_at},
+        {"spec", to_json(point)},
+        {"receive_offer", identity.receive_offer ? Json(*identity.receive_offer) : nullptr},
+        {"comparable", not_comparable_because_.empty()},
+        {"not_comparable_because",
+         JsonArray(not_comparable_because_.begin(), not_comparable_because_.end())},
+        {"overhead_ns", parts->overhead_ns}};
     for (auto& member : parts->document)
         document[member.key()] = std::move(member.value());
     Json run = std::move(document);

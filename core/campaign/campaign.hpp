@@ -18,7 +18,7 @@ namespace mqcore::campaign {
 
 // What a client needs besides its descriptor.
 struct ClientSetup {
-    std::string environment;       // folder of its language environment; empty: none
+    std::string environment;         // folder of its language environment; empty: none
     support::Json environment_facts; // for the manifest; null: none
     std::vector<std::pair<std::string, std::string>> options; // [driver.ID] of the scenarios
 };
@@ -41,7 +41,8 @@ class Watcher {
     virtual ~Watcher() = default;
     virtual void started(const CampaignOptions& options, const std::filesystem::path& folder,
                          const std::vector<std::string>& not_comparable_because) = 0;
-    virtual void run_started(const PlannedRun& run, std::size_t index, support::Nanoseconds left_ns) = 0;
+    virtual void run_started(const PlannedRun& run, std::size_t index,
+                             support::Nanoseconds left_ns) = 0;
     virtual void run_ended(const PlannedRun& run, std::size_t index, const support::Json& document,
                            bool is_retried) = 0;
     virtual void note(const std::string& text) = 0;

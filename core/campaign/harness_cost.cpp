@@ -57,7 +57,8 @@ Result<RoundResult> run_round(session::Supervisor& supervisor, const HarnessCost
                               const driver::Descriptor& client, const std::vector<int>& cpus,
                               const std::filesystem::path& log_file, scenario::Kind kind) {
     // QoS 1, so that the loops' turns for unawaited QoS 0 publishes do not count as mqcore's cost.
-    const scenario::Point point{.id = "floor", .kind = kind, .qos = 1, .is_capacity = true, .topic = "floor"};
+    const scenario::Point point{
+        .id = "floor", .kind = kind, .qos = 1, .is_capacity = true, .topic = "floor"};
     const ClientSetup& setup = options.setups.at(client.id);
     Wiring wiring = wire(point, {.tag = kTag,
                                  .driver_file = client.library_file.string(),
@@ -90,7 +91,9 @@ Result<RoundResult> run_round(session::Supervisor& supervisor, const HarnessCost
                                           reply.failure->phase, reply.failure->reason),
                               {}};
     };
-    if (auto reply = ask({{"do", "prepare"}, {"spec", measure::to_json(wiring.worker)}}, "prepared"); !reply)
+    if (auto reply =
+            ask({{"do", "prepare"}, {"spec", measure::to_json(wiring.worker)}}, "prepared");
+        !reply)
         return failed(reply);
     if (auto reply = ask({{"do", "connect"}}, "connected"); !reply)
         return failed(reply);
@@ -112,7 +115,8 @@ Result<RoundResult> run_round(session::Supervisor& supervisor, const HarnessCost
     const std::uint64_t sent = send ? support::unsigned_or(*send, "sent_window", 0) : 0;
     if (sent == 0)
         return support::Error{support::ErrorCode::driver,
-                              fmt::format("null client '{}' sent nothing", client.id), {}};
+                              fmt::format("null client '{}' sent nothing", client.id),
+                              {}};
     result.ns_per_message = static_cast<double>(options.window_ns) / static_cast<double>(sent);
     return result;
 }
@@ -148,10 +152,12 @@ Result<HarnessCost> measure_harness_cost(const HarnessCostOptions& options) {
         clock_reads.push_back(clock_read_on(cpus));
         for (std::size_t i = 0; i < options.null_clients.size(); ++i) {
             const auto log = logs->path() / (options.null_clients[i].id + ".log");
-            auto publish = run_round(supervisor, options, options.null_clients[i], cpus, log, scenario::Kind::pub);
+            auto publish = run_round(supervisor, options, options.null_clients[i], cpus, log,
+                                     scenario::Kind::pub);
             if (!publish)
                 return std::move(publish).error();
-            auto both = run_round(supervisor, options, options.null_clients[i], cpus, log, scenario::Kind::rtt);
+            auto both = run_round(supervisor, options, options.null_clients[i], cpus, log,
+                                  scenario::Kind::rtt);
             if (!both)
                 return std::move(both).error();
             samples[i].publish.push_back(publish->ns_per_message);
@@ -165,15 +171,16 @@ Result<HarnessCost> measure_harness_cost(const HarnessCostOptions& options) {
         const driver::Descriptor& client = options.null_clients[i];
         const bool is_native = client.host.empty();
         const double clock = cost.clock_read.median_ns;
-        cost.rows.push_back({.client = client.id,
-                             .shape = client.claims.shape,
-                             .is_native = is_native,
-                             .publish = spread_of(samples[i].publish),
-                             .receive = spread_of(samples[i].receive),
-                             .rss_peak_kib = samples[i].rss_peak_kib,
-                             // A hosted message is two calls, and its completion reads no clock.
-                             .publish_budget_ns = clock + (is_native ? kNativeBudgetNs : 2 * kHostedBudgetNs),
-                             .receive_budget_ns = clock + (is_native ? kNativeBudgetNs : kHostedBudgetNs)});
+        cost.rows.push_back(
+            {.client = client.id,
+             .shape = client.claims.shape,
+             .is_native = is_native,
+             .publish = spread_of(samples[i].publish),
+             .receive = spread_of(samples[i].receive),
+             .rss_peak_kib = samples[i].rss_peak_kib,
+             // A hosted message is two calls, and its completion reads no clock.
+             .publish_budget_ns = clock + (is_native ? kNativeBudgetNs : 2 * kHostedBudgetNs),
+             .receive_budget_ns = clock + (is_native ? kNativeBudgetNs : kHostedBudgetNs)});
     }
     return cost;
 }
@@ -181,14 +188,15 @@ Result<HarnessCost> measure_harness_cost(const HarnessCostOptions& options) {
 Json to_json(const HarnessCost& cost) {
     JsonArray rows;
     for (const HarnessCostRow& row : cost.rows)
-        rows.push_back(JsonObject{{"client", row.client},
-                                  {"shape", driver::name_of_shape(row.shape)},
-                                  {"native", row.is_native},
-                                  {"publish", to_json(row.publish)},
-                                  {"receive", to_json(row.receive)},
-                                  {"publish_budget_ns", row.publish_budget_ns},
-                                  {"receive_budget_ns", row.receive_budget_ns},
-                                  {"rss_peak_kib", row.rss_peak_kib ? Json(*row.rss_peak_kib) : nullptr}});
+        rows.push_back(
+            JsonObject{{"client", row.client},
+                       {"shape", driver::name_of_shape(row.shape)},
+                       {"native", row.is_native},
+                       {"publish", to_json(row.publish)},
+                       {"receive", to_json(row.receive)},
+                       {"publish_budget_ns", row.publish_budget_ns},
+                       {"receive_budget_ns", row.receive_budget_ns},
+                       {"rss_peak_kib", row.rss_peak_kib ? Json(*row.rss_peak_kib) : nullptr}});
     return JsonObject{{"clock_read", to_json(cost.clock_read)}, {"rows", std::move(rows)}};
 }
 

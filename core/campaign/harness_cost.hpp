@@ -24,8 +24,8 @@ struct HarnessCostRow {
     std::string client;
     std::uint32_t shape = 0;
     bool is_native = false;
-    Spread publish;  // one message: next() and done(), its clock read included
-    Spread receive;  // one received(), its clock read included
+    Spread publish; // one message: next() and done(), its clock read included
+    Spread receive; // one received(), its clock read included
     std::optional<std::uint64_t> rss_peak_kib; // of the worker
     // One clock read and this much: 25 ns native, 75 ns for each of next(), done() and received() in Python.
     double publish_budget_ns = 0, receive_budget_ns = 0;

@@ -44,13 +44,13 @@ Result<Json> client_json(const driver::Descriptor& client, const ClientSetup& se
     for (const auto& [key, value] : setup.options)
         options[key] = value;
     return Json(JsonObject{{"id", client.id},
-                      {"library", client.library},
-                      {"summary", client.summary},
-                      {"package", client.package},
-                      {"claims", claims_json(client.claims)},
-                      {"files", std::move(*hashes)},
-                      {"environment", setup.environment_facts},
-                      {"options", std::move(options)}});
+                           {"library", client.library},
+                           {"summary", client.summary},
+                           {"package", client.package},
+                           {"claims", claims_json(client.claims)},
+                           {"files", std::move(*hashes)},
+                           {"environment", setup.environment_facts},
+                           {"options", std::move(options)}});
 }
 
 JsonObject scenario_json(const scenario::Scenario& scenario) {
@@ -127,26 +127,27 @@ Result<JsonObject> new_manifest(const CampaignOptions& options, const machine::M
         broker.get_object()["url"] = options.external_broker_url;
     if (broker.is_object())
         broker.get_object()["witness"] = part("witness");
-    return JsonObject{{"format", kResultsFormat},
-                      {"id", id},
-                      {"created", created},
-                      {"state", "running"},
-                      {"mqcore", JsonObject{{"version", MQCORE_VERSION}, {"programs", std::move(programs)}}},
-                      {"profile", JsonObject{{"name", options.profile.name},
-                                             {"warmup_ns", options.profile.warmup_ns},
-                                             {"window_ns", options.profile.window_ns},
-                                             {"drain_ns", options.profile.drain_ns},
-                                             {"runs", options.plan.runs_each}}},
-                      {"comparable", not_comparable_because.empty()},
-                      {"not_comparable_because", texts(not_comparable_because)},
-                      {"scenarios", std::move(scenarios)},
-                      {"points", std::move(points)},
-                      {"clients", std::move(clients)},
-                      {"refused", std::move(refused)},
-                      {"machine", machine::to_json(facts)},
-                      {"cores", machine::to_json(cores)},
-                      {"broker", std::move(broker)},
-                      {"ceilings", JsonArray{}}};
+    return JsonObject{
+        {"format", kResultsFormat},
+        {"id", id},
+        {"created", created},
+        {"state", "running"},
+        {"mqcore", JsonObject{{"version", MQCORE_VERSION}, {"programs", std::move(programs)}}},
+        {"profile", JsonObject{{"name", options.profile.name},
+                               {"warmup_ns", options.profile.warmup_ns},
+                               {"window_ns", options.profile.window_ns},
+                               {"drain_ns", options.profile.drain_ns},
+                               {"runs", options.plan.runs_each}}},
+        {"comparable", not_comparable_because.empty()},
+        {"not_comparable_because", texts(not_comparable_because)},
+        {"scenarios", std::move(scenarios)},
+        {"points", std::move(points)},
+        {"clients", std::move(clients)},
+        {"refused", std::move(refused)},
+        {"machine", machine::to_json(facts)},
+        {"cores", machine::to_json(cores)},
+        {"broker", std::move(broker)},
+        {"ceilings", JsonArray{}}};
 }
 
 } // namespace mqcore::campaign

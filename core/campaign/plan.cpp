@@ -25,7 +25,8 @@ Plan make_plan(std::vector<scenario::Point> points, std::vector<driver::Descript
     for (std::size_t point = 0; point < plan.points.size(); ++point) {
         std::vector<std::size_t> able;
         for (std::size_t client = 0; client < plan.clients.size(); ++client) {
-            auto missing = scenario::missing_capabilities(plan.points[point], plan.clients[client].claims);
+            auto missing =
+                scenario::missing_capabilities(plan.points[point], plan.clients[client].claims);
             if (missing.empty())
                 able.push_back(client);
             else
@@ -48,8 +49,9 @@ support::Nanoseconds estimate_ns(const Plan& plan, const scenario::Profile& prof
     return plan.runs.empty() ? 0 : kSessionOverhead + plan.runs.size() * each;
 }
 
-support::Result<std::vector<scenario::Point>> select_points(
-    const std::vector<scenario::Scenario>& scenarios, const std::vector<std::string>& patterns) {
+support::Result<std::vector<scenario::Point>>
+select_points(const std::vector<scenario::Scenario>& scenarios,
+              const std::vector<std::string>& patterns) {
     std::vector<scenario::Point> points;
     std::vector<std::string> ids;
     for (const scenario::Scenario& scenario : scenarios)
@@ -64,7 +66,8 @@ support::Result<std::vector<scenario::Point>> select_points(
         return ::fnmatch(pattern.c_str(), id.c_str(), 0) == 0;
     };
     for (const std::string& pattern : patterns)
-        if (std::ranges::none_of(ids, [&](const std::string& id) { return matches(pattern, id); })) {
+        if (std::ranges::none_of(ids,
+                                 [&](const std::string& id) { return matches(pattern, id); })) {
             const auto close = support::nearest(pattern, ids);
             return support::Error{support::ErrorCode::wrong_input,
                                   fmt::format("no point matches '{}'", pattern),

@@ -41,7 +41,8 @@ support::Nanoseconds estimate_ns(const Plan& plan, const scenario::Profile& prof
 
 // The points whose id matches one of the patterns (* and ? as in a shell). A pattern that matches
 // nothing is an Error with the nearest id.
-support::Result<std::vector<scenario::Point>> select_points(
-    const std::vector<scenario::Scenario>& scenarios, const std::vector<std::string>& patterns);
+support::Result<std::vector<scenario::Point>>
+select_points(const std::vector<scenario::Scenario>& scenarios,
+              const std::vector<std::string>& patterns);
 
 } // namespace mqcore::campaign

@@ -15,7 +15,8 @@ using support::JsonObject;
 
 Error cannot_make(const fs::path& folder, const std::error_code& why) {
     return {ErrorCode::host,
-            fmt::format("cannot make the results folder '{}': {}", folder.string(), why.message()), {}};
+            fmt::format("cannot make the results folder '{}': {}", folder.string(), why.message()),
+            {}};
 }
 
 support::Result<Json> read_json(const fs::path& file) {
@@ -78,21 +79,22 @@ support::Result<void> ResultStore::add_run(const std::string& client, Json run) 
 support::Result<StoredCampaign> read_campaign(const fs::path& folder) {
     support::Result<Json> manifest = read_json(folder / "manifest.json");
     if (!manifest)
-        return Error{ErrorCode::wrong_input,
-                     fmt::format("'{}' is no results folder: {}", folder.string(),
-                                 manifest.error().message),
-                     {}};
+        return Error{
+            ErrorCode::wrong_input,
+            fmt::format("'{}' is no results folder: {}", folder.string(), manifest.error().message),
+            {}};
     const std::string format = support::text_or(*manifest, "format", "");
     if (format != kResultsFormat)
         return Error{ErrorCode::wrong_input,
-                     fmt::format("'{}' has the format '{}', this mqcore reads '{}'", folder.string(),
-                                 format, kResultsFormat),
+                     fmt::format("'{}' has the format '{}', this mqcore reads '{}'",
+                                 folder.string(), format, kResultsFormat),
                      {}};
     StoredCampaign campaign{.manifest = std::move(*manifest), .runs = {}};
     const Json* clients = support::find(campaign.manifest, "clients");
     if (!clients || !clients->is_array())
         return Error{ErrorCode::wrong_input,
-                     fmt::format("'{}' has no list of clients in its manifest", folder.string()), {}};
+                     fmt::format("'{}' has no list of clients in its manifest", folder.string()),
+                     {}};
     for (const Json& client : clients->get_array()) {
         const fs::path file = folder / (support::text_or(client, "id", "") + ".json");
         if (!fs::exists(file))
@@ -102,7 +104,8 @@ support::Result<StoredCampaign> read_campaign(const fs::path& folder) {
             return std::move(document).error();
         const Json* runs = support::find(*document, "runs");
         if (!runs || !runs->is_array())
-            return Error{ErrorCode::wrong_input, fmt::format("'{}' holds no runs", file.string()), {}};
+            return Error{
+                ErrorCode::wrong_input, fmt::format("'{}' holds no runs", file.string()), {}};
         for (const Json& run : runs->get_array())
             campaign.runs.push_back(run);
     }

@@ -79,10 +79,8 @@ Wiring wire(const Point& point, const RunIdentity& identity) {
         send.window = kSourceWindow;
         if (point.is_capacity)
             send.rate = identity.receive_offer;
-        wiring.peer = PeerSpec{.role = PeerRole::source,
-                               .endpoint = other,
-                               .send = std::move(send),
-                               .receive = {}};
+        wiring.peer = PeerSpec{
+            .role = PeerRole::source, .endpoint = other, .send = std::move(send), .receive = {}};
         break;
     }
     case Kind::rtt:

@@ -16,10 +16,10 @@ namespace mqcore::cli {
 // What scripts may rely on; listed in docs/commands.md.
 enum ExitCode : int {
     kDone = 0,
-    kSomeInvalid = 1,     // done, but some runs are invalid, or a check of a driver failed
-    kWrongInput = 2,      // scenario file or command line
-    kCannotHere = 3,      // this host, a driver or the broker
-    kInterrupted = 130,   // SIGINT or SIGTERM, as a shell has it
+    kSomeInvalid = 1,   // done, but some runs are invalid, or a check of a driver failed
+    kWrongInput = 2,    // scenario file or command line
+    kCannotHere = 3,    // this host, a driver or the broker
+    kInterrupted = 130, // SIGINT or SIGTERM, as a shell has it
 };
 
 ExitCode exit_code_of(const support::Error& error);

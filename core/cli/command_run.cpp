@@ -42,12 +42,14 @@ std::vector<report::RefusedPair> refused_pairs(const campaign::Plan& plan) {
     return pairs;
 }
 
-Result<campaign::CampaignOptions> prepare(const RunOptions& options, const Installation& installation,
+Result<campaign::CampaignOptions> prepare(const RunOptions& options,
+                                          const Installation& installation,
                                           std::vector<scenario::Scenario> scenarios) {
     Result<scenario::Profile> profile = scenario::profile_named(options.profile);
     if (!profile)
         return std::move(profile).error();
-    Result<std::vector<scenario::Point>> points = campaign::select_points(scenarios, options.points);
+    Result<std::vector<scenario::Point>> points =
+        campaign::select_points(scenarios, options.points);
     if (!points)
         return std::move(points).error();
     const driver::Catalogue catalogue = installation.catalogue();
@@ -99,13 +101,15 @@ int run(const RunOptions& options) {
     auto scenarios = load_or_complain(installation, options.files);
     if (!scenarios)
         return kWrongInput;
-    Result<campaign::CampaignOptions> campaign = prepare(options, installation, std::move(*scenarios));
+    Result<campaign::CampaignOptions> campaign =
+        prepare(options, installation, std::move(*scenarios));
     if (!campaign)
         return report_error(campaign.error());
 
     // Refused pairs are told before the first run: nobody waits for a number that will not come.
     if (options.is_dry_run) {
-        fmt::print("{}", report::points_table(campaign->scenarios, refused_pairs(campaign->plan), terminal_style()));
+        fmt::print("{}", report::points_table(campaign->scenarios, refused_pairs(campaign->plan),
+                                              terminal_style()));
         fmt::print("\n{} runs, about {} s\n", campaign->plan.runs.size(),
                    campaign::estimate_ns(campaign->plan, campaign->profile) / support::kSecond);
         return kDone;
@@ -115,8 +119,10 @@ int run(const RunOptions& options) {
             fmt::print(stderr, "refused: {} on {}: no {}\n", refusal.client, refusal.point,
                        fmt::join(refusal.missing, ", no "));
     if (campaign->plan.runs.empty())
-        return report_error({support::ErrorCode::wrong_input,
-                             "nothing to run: every chosen client lacks what the chosen points need", {}});
+        return report_error(
+            {support::ErrorCode::wrong_input,
+             "nothing to run: every chosen client lacks what the chosen points need",
+             {}});
 
     Result<campaign::CampaignOutcome> outcome = [&] {
         Progress progress(campaign->plan, options.is_quiet);
@@ -144,17 +150,21 @@ int list(const RunOptions& options, bool wants_json) {
     auto scenarios = load_or_complain(installation, options.files);
     if (!scenarios)
         return kWrongInput;
-    Result<campaign::CampaignOptions> campaign = prepare(options, installation, std::move(*scenarios));
+    Result<campaign::CampaignOptions> campaign =
+        prepare(options, installation, std::move(*scenarios));
     if (!campaign)
         return report_error(campaign.error());
-    const auto seconds = campaign::estimate_ns(campaign->plan, campaign->profile) / support::kSecond;
+    const auto seconds =
+        campaign::estimate_ns(campaign->plan, campaign->profile) / support::kSecond;
     if (!wants_json) {
-        fmt::print("{}", report::points_table(campaign->scenarios, refused_pairs(campaign->plan), terminal_style()));
+        fmt::print("{}", report::points_table(campaign->scenarios, refused_pairs(campaign->plan),
+                                              terminal_style()));
         std::vector<std::string> ids;
         for (const driver::Descriptor& client : campaign->plan.clients)
             ids.push_back(client.id);
-        fmt::print("\nclients: {}\n{} runs in profile {}, about {} min {:02} s\n", fmt::join(ids, ", "),
-                   campaign->plan.runs.size(), campaign->profile.name, seconds / 60, seconds % 60);
+        fmt::print("\nclients: {}\n{} runs in profile {}, about {} min {:02} s\n",
+                   fmt::join(ids, ", "), campaign->plan.runs.size(), campaign->profile.name,
+                   seconds / 60, seconds % 60);
         return kDone;
     }
     support::JsonArray points, clients, refused;
@@ -167,13 +177,13 @@ int list(const RunOptions& options, bool wants_json) {
             {"client", refusal.client},
             {"point", refusal.point},
             {"missing", support::JsonArray(refusal.missing.begin(), refusal.missing.end())}});
-    fmt::print("{}", support::print_json_pretty(support::JsonObject{
-                         {"points", std::move(points)},
-                         {"clients", std::move(clients)},
-                         {"refused", std::move(refused)},
-                         {"profile", campaign->profile.name},
-                         {"runs", campaign->plan.runs.size()},
-                         {"estimate_s", seconds}}));
+    fmt::print("{}",
+               support::print_json_pretty(support::JsonObject{{"points", std::move(points)},
+                                                              {"clients", std::move(clients)},
+                                                              {"refused", std::move(refused)},
+                                                              {"profile", campaign->profile.name},
+                                                              {"runs", campaign->plan.runs.size()},
+                                                              {"estimate_s", seconds}}));
     return kDone;
 }
 
@@ -198,12 +208,15 @@ void declare_selection(CLI::App& app, RunOptions& options) {
 std::function<int()> declare_run(CLI::App& app) {
     auto options = std::make_shared<RunOptions>(); // shared with the parser's bindings
     declare_selection(app, *options);
-    app.add_option("--output", options->output, "Results folder; default: a dated one under results/")
+    app.add_option("--output", options->output,
+                   "Results folder; default: a dated one under results/")
         ->type_name("DIR");
-    app.add_option("--broker", options->broker,
-                   "Use a running broker, mqtt://HOST:PORT or mqtts://HOST:PORT, instead of our own")
+    app.add_option(
+           "--broker", options->broker,
+           "Use a running broker, mqtt://HOST:PORT or mqtts://HOST:PORT, instead of our own")
         ->type_name("URL");
-    app.add_option("--broker-ca", options->ca_file, "Certificate authority of a mqtts:// broker (PEM)")
+    app.add_option("--broker-ca", options->ca_file,
+                   "Certificate authority of a mqtts:// broker (PEM)")
         ->type_name("FILE");
     app.add_flag("--quiet", options->is_quiet, "Only the table and errors");
     app.add_flag("--dry-run", options->is_dry_run, "Show what would run and start nothing");

@@ -121,24 +121,28 @@ int doctor(bool wants_json) {
             Result<driver::Environment> environment =
                 driver::environment_status(client, catalogue.host(client.host));
             const bool is_ready = environment && environment->is_ready;
-            questions.environments.push_back({.name = client.id,
-                                              .is_ready = is_ready,
-                                              .detail = is_ready      ? version_of(*environment, client)
-                                                        : environment ? environment->reason
-                                                                      : support::one_line(environment.error())});
+            questions.environments.push_back(
+                {.name = client.id,
+                 .is_ready = is_ready,
+                 .detail = is_ready      ? version_of(*environment, client)
+                           : environment ? environment->reason
+                                         : support::one_line(environment.error())});
         }
     const std::vector<machine::Finding> findings = machine::examine(questions);
     if (wants_json) {
         fmt::print("{}", support::print_json_pretty(machine::to_json(findings)));
     } else {
-        report::TextTable table({{"", report::Align::left}, {"what", report::Align::left},
+        report::TextTable table({{"", report::Align::left},
+                                 {"what", report::Align::left},
                                  {"seen", report::Align::left}});
         for (const machine::Finding& finding : findings) {
             using enum machine::Outcome;
             const report::Paint paint = finding.outcome == ok     ? report::Paint::green
                                         : finding.outcome == warn ? report::Paint::yellow
                                                                   : report::Paint::red;
-            table.add({{std::string(machine::name_of(finding.outcome)), paint}, {finding.what}, {finding.detail}});
+            table.add({{std::string(machine::name_of(finding.outcome)), paint},
+                       {finding.what},
+                       {finding.detail}});
             if (!finding.mend.empty())
                 table.add({{""}, {""}, {"→ " + finding.mend, report::Paint::dim}});
         }
@@ -173,8 +177,11 @@ std::function<int()> declare_validate(CLI::App& app) {
 
 std::function<int()> declare_explain(CLI::App& app) {
     auto id = std::make_shared<std::string>();
-    auto files = std::make_shared<std::vector<std::string>>(std::vector<std::string>{"scenarios/core.toml"});
-    app.add_option("id", *id, "Id of a check, flag, metric, status or point")->required()->type_name("ID");
+    auto files =
+        std::make_shared<std::vector<std::string>>(std::vector<std::string>{"scenarios/core.toml"});
+    app.add_option("id", *id, "Id of a check, flag, metric, status or point")
+        ->required()
+        ->type_name("ID");
     app.add_option("--scenario", *files, "Scenario files whose points are known")
         ->capture_default_str()
         ->type_name("FILE");

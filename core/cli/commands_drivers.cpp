@@ -59,7 +59,8 @@ int sync(const EnvironmentRequest& request) {
         else if (!environment->is_ready)
             code = report_error({support::ErrorCode::host,
                                  fmt::format("the environment of '{}' is not ready: {}", driver.id,
-                                             environment->reason), {}});
+                                             environment->reason),
+                                 {}});
         else
             fmt::print("{}: ready\n", driver.id);
     }
@@ -96,10 +97,8 @@ int remove(const EnvironmentRequest& request) {
 int harness_cost(bool wants_json, unsigned rounds) {
     const Installation installation = Installation::find();
     const driver::Catalogue catalogue = installation.catalogue();
-    campaign::HarnessCostOptions options{.null_clients = {},
-                                         .setups = {},
-                                         .worker_program = installation.worker,
-                                         .rounds = rounds};
+    campaign::HarnessCostOptions options{
+        .null_clients = {}, .setups = {}, .worker_program = installation.worker, .rounds = rounds};
     for (const driver::Descriptor& client : catalogue.drivers) {
         if (!client.is_harness_floor)
             continue;
@@ -110,9 +109,10 @@ int harness_cost(bool wants_json, unsigned rounds) {
                        environment ? environment->reason : support::one_line(environment.error()));
             continue;
         }
-        options.setups.emplace(client.id, campaign::ClientSetup{.environment = environment->path.string(),
-                                                                .environment_facts = nullptr,
-                                                                .options = {}});
+        options.setups.emplace(client.id,
+                               campaign::ClientSetup{.environment = environment->path.string(),
+                                                     .environment_facts = nullptr,
+                                                     .options = {}});
         options.null_clients.push_back(client);
     }
     Result<campaign::HarnessCost> cost = campaign::measure_harness_cost(options);
@@ -123,31 +123,41 @@ int harness_cost(bool wants_json, unsigned rounds) {
         return kDone;
     }
     using report::Align;
-    report::TextTable table({{"null client"}, {"shape"}, {"publish ns, best", Align::right},
-                             {"median", Align::right}, {"budget", Align::right},
-                             {"receive ns, best", Align::right}, {"median", Align::right},
-                             {"budget", Align::right}, {"RSS KiB", Align::right}});
+    report::TextTable table({{"null client"},
+                             {"shape"},
+                             {"publish ns, best", Align::right},
+                             {"median", Align::right},
+                             {"budget", Align::right},
+                             {"receive ns, best", Align::right},
+                             {"median", Align::right},
+                             {"budget", Align::right},
+                             {"RSS KiB", Align::right}});
     const auto whole = [](double value) { return fmt::format("{:.0f}", value); };
     for (const campaign::HarnessCostRow& row : cost->rows)
-        table.add({{row.client}, {std::string(driver::name_of_shape(row.shape))},
-                   {whole(row.publish.best_ns)}, {whole(row.publish.median_ns)},
-                   {whole(row.publish_budget_ns)}, {whole(row.receive.best_ns)},
-                   {whole(row.receive.median_ns)}, {whole(row.receive_budget_ns)},
+        table.add({{row.client},
+                   {std::string(driver::name_of_shape(row.shape))},
+                   {whole(row.publish.best_ns)},
+                   {whole(row.publish.median_ns)},
+                   {whole(row.publish_budget_ns)},
+                   {whole(row.receive.best_ns)},
+                   {whole(row.receive.median_ns)},
+                   {whole(row.receive_budget_ns)},
                    {row.rss_peak_kib ? support::format_count(*row.rss_peak_kib) : "unknown"}});
-    fmt::print("One clock read: best {:.0f} ns, median {:.0f} ns. Each figure below includes the clock "
-               "reads of its calls.\n\n{}",
-               cost->clock_read.best_ns, cost->clock_read.median_ns,
-               table.print(report::Format::text, wants_colour(1)));
+    fmt::print(
+        "One clock read: best {:.0f} ns, median {:.0f} ns. Each figure below includes the clock "
+        "reads of its calls.\n\n{}",
+        cost->clock_read.best_ns, cost->clock_read.median_ns,
+        table.print(report::Format::text, wants_colour(1)));
     return kDone;
 }
 
 int check(const std::string& driver_name, const std::vector<std::string>& only, bool wants_json) {
     const Installation installation = Installation::find();
     const driver::Catalogue catalogue = installation.catalogue();
-    const conformance::CheckOptions options{.worker_program = installation.worker,
-                                            .peer_program = installation.peer,
-                                            .only = only};
-    Result<conformance::CheckReport> report = conformance::check_driver(driver_name, catalogue, options);
+    const conformance::CheckOptions options{
+        .worker_program = installation.worker, .peer_program = installation.peer, .only = only};
+    Result<conformance::CheckReport> report =
+        conformance::check_driver(driver_name, catalogue, options);
     if (!report)
         return report_error(report.error());
     fmt::print("{}", wants_json ? support::print_json_pretty(conformance::to_json(*report))
@@ -168,12 +178,17 @@ std::function<int()> declare_envs(CLI::App& app) {
     };
     CLI::App* sync_command = app.add_subcommand("sync", "Make what is missing or out of date");
     add_clients(sync_command);
-    sync_command->add_option("--python", request->options.interpreter, "A Python: a program, or a version such as 3.12")
+    sync_command
+        ->add_option("--python", request->options.interpreter,
+                     "A Python: a program, or a version such as 3.12")
         ->type_name("PROGRAM");
-    sync_command->add_option("--wheels", request->options.wheels, "Install from this folder, offline")
+    sync_command
+        ->add_option("--wheels", request->options.wheels, "Install from this folder, offline")
         ->type_name("DIR");
     sync_command->callback([=] { *action = [request] { return sync(*request); }; });
-    app.add_subcommand("list", "All environments, as JSON")->callback([=] { *action = list_environments; });
+    app.add_subcommand("list", "All environments, as JSON")->callback([=] {
+        *action = list_environments;
+    });
     CLI::App* remove_command = app.add_subcommand("remove", "Remove environments");
     add_clients(remove_command);
     remove_command->callback([=] { *action = [request] { return remove(*request); }; });
@@ -195,7 +210,9 @@ std::function<int()> declare_check_driver(CLI::App& app) {
     auto name = std::make_shared<std::string>();
     auto only = std::make_shared<std::vector<std::string>>();
     auto wants_json = std::make_shared<bool>(false);
-    app.add_option("driver", *name, "A driver's library, folder or id")->required()->type_name("PATH");
+    app.add_option("driver", *name, "A driver's library, folder or id")
+        ->required()
+        ->type_name("PATH");
     app.add_option("--only", *only, "Only these checks")->delimiter(',')->type_name("LIST");
     app.add_flag("--json", *wants_json, "As JSON");
     return [=] { return check(*name, *only, *wants_json); };

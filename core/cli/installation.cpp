@@ -37,8 +37,8 @@ fs::path Installation::scenario_file(const std::string& name) const {
                : given;
 }
 
-std::optional<std::vector<scenario::Scenario>> load_or_complain(const Installation& installation,
-                                                                const std::vector<std::string>& files) {
+std::optional<std::vector<scenario::Scenario>>
+load_or_complain(const Installation& installation, const std::vector<std::string>& files) {
     std::vector<fs::path> paths;
     for (const std::string& file : files)
         paths.push_back(installation.scenario_file(file));
@@ -62,11 +62,12 @@ support::Result<ChosenClients> choose_clients(const driver::Catalogue& catalogue
             if (!driver)
                 return std::move(driver).error();
             if (driver->is_harness_floor)
-                return Error{ErrorCode::wrong_input,
-                             fmt::format("'{}' is a null client: it connects to nothing, so no party "
-                                         "could confirm its numbers",
-                                         driver->id),
-                             "`mqcore harness-cost` measures it"};
+                return Error{
+                    ErrorCode::wrong_input,
+                    fmt::format("'{}' is a null client: it connects to nothing, so no party "
+                                "could confirm its numbers",
+                                driver->id),
+                    "`mqcore harness-cost` measures it"};
             if (std::ranges::none_of(wanted, [&](const auto& d) { return d.id == driver->id; }))
                 wanted.push_back(std::move(*driver));
         }
@@ -85,13 +86,15 @@ support::Result<ChosenClients> choose_clients(const driver::Catalogue& catalogue
         } else if (takes_all) {
             fmt::print(stderr, "mqcore: note: client '{}' is left out: {}\n", client.id, why);
         } else {
-            return Error{ErrorCode::host, fmt::format("client '{}' is not ready: {}", client.id, why),
-                         fmt::format("`mqcore envs sync --clients {}` makes what it needs", client.id)};
+            return Error{
+                ErrorCode::host, fmt::format("client '{}' is not ready: {}", client.id, why),
+                fmt::format("`mqcore envs sync --clients {}` makes what it needs", client.id)};
         }
     }
     if (chosen.clients.empty())
-        return Error{ErrorCode::host, "there is no client to measure",
-                     "`mqcore clients` shows what was found, MQCORE_PLUGIN_PATH where else to look"};
+        return Error{
+            ErrorCode::host, "there is no client to measure",
+            "`mqcore clients` shows what was found, MQCORE_PLUGIN_PATH where else to look"};
     return chosen;
 }
 

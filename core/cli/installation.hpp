@@ -26,8 +26,8 @@ struct Installation {
 };
 
 // Loads and checks scenario files; diagnostics go to stderr. Nothing: there was an error.
-std::optional<std::vector<scenario::Scenario>> load_or_complain(const Installation& installation,
-                                                                const std::vector<std::string>& files);
+std::optional<std::vector<scenario::Scenario>>
+load_or_complain(const Installation& installation, const std::vector<std::string>& files);
 
 // Chosen clients and what they need to run.
 struct ChosenClients {

@@ -34,25 +34,29 @@ ExitCode report_error(const support::Error& error) {
 constexpr std::array kCommands = {
     Command{"run", "Measure clients on the points of scenario files", declare_run},
     Command{"list", "Points, clients, refused pairs and the time a run would take", declare_list},
-    Command{"clients", "Clients that can be measured, with shape, capabilities and version", declare_clients},
+    Command{"clients", "Clients that can be measured, with shape, capabilities and version",
+            declare_clients},
     Command{"show", "The result table of a finished campaign", declare_show},
     Command{"validate", "Check scenario files and run nothing", declare_validate},
     Command{"explain", "A check, flag, metric, status or point in plain words", declare_explain},
     Command{"doctor", "What this machine lacks for a run, and how to mend it", declare_doctor},
     Command{"envs", "Language environments of clients: sync, list, remove", declare_envs},
     Command{"check-driver", "Does a driver keep its contract?", declare_check_driver},
-    Command{"harness-cost", "What mqcore itself costs a client, measured with null clients", declare_harness_cost},
+    Command{"harness-cost", "What mqcore itself costs a client, measured with null clients",
+            declare_harness_cost},
 };
 
 int main(int argc, char** argv) {
-    CLI::App app("mqcore measures MQTT client libraries against a local broker and reports only what a "
-                 "party that shares no code with the client can confirm.",
-                 "mqcore");
+    CLI::App app(
+        "mqcore measures MQTT client libraries against a local broker and reports only what a "
+        "party that shares no code with the client can confirm.",
+        "mqcore");
     app.require_subcommand(1);
     app.set_version_flag("--version", "mqcore " MQCORE_VERSION);
-    app.footer("Exit codes: 0 done, 1 done but some runs are invalid, 2 wrong scenario or command line, "
-               "3 this host or a driver cannot do it, 130 interrupted.\n"
-               "A first run: mqcore run scenarios/core.toml --profile smoke");
+    app.footer(
+        "Exit codes: 0 done, 1 done but some runs are invalid, 2 wrong scenario or command line, "
+        "3 this host or a driver cannot do it, 130 interrupted.\n"
+        "A first run: mqcore run scenarios/core.toml --profile smoke");
     std::function<int()> chosen;
     for (const Command& command : kCommands) {
         CLI::App* sub = app.add_subcommand(command.name, command.help);

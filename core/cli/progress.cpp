@@ -22,7 +22,8 @@ Progress::Progress(const campaign::Plan& plan, bool is_quiet)
 
 Progress::~Progress() { clear_live_line(); }
 
-void Progress::started(const campaign::CampaignOptions& options, const std::filesystem::path& folder,
+void Progress::started(const campaign::CampaignOptions& options,
+                       const std::filesystem::path& folder,
                        const std::vector<std::string>& not_comparable_because) {
     print_line(fmt::format("{} runs, about {}, results in {}", options.plan.runs.size(),
                            minutes(campaign::estimate_ns(options.plan, options.profile)),
@@ -49,8 +50,8 @@ void Progress::run_ended(const campaign::PlannedRun& run, std::size_t index,
     const support::Json* metrics = support::find(document, "metrics");
     const double rate = metrics ? support::number_or(*metrics, "rate", 0) : 0;
     print_line(fmt::format("[{}/{}] {} {} run {}: {}{}{}{}", index + 1, plan_.runs.size(),
-                           plan_.points[run.point].id, plan_.clients[run.client].id, run.run, status,
-                           rate > 0 ? fmt::format(", {:.0f} msgs/s", rate) : "",
+                           plan_.points[run.point].id, plan_.clients[run.client].id, run.run,
+                           status, rate > 0 ? fmt::format(", {:.0f} msgs/s", rate) : "",
                            reason.empty() ? "" : ": " + reason, is_retried ? " (once more)" : ""));
 }
 

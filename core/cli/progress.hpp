@@ -14,8 +14,8 @@ class Progress : public campaign::Watcher {
                  const std::vector<std::string>& not_comparable_because) override;
     void run_started(const campaign::PlannedRun& run, std::size_t index,
                      support::Nanoseconds left_ns) override;
-    void run_ended(const campaign::PlannedRun& run, std::size_t index, const support::Json& document,
-                   bool is_retried) override;
+    void run_ended(const campaign::PlannedRun& run, std::size_t index,
+                   const support::Json& document, bool is_retried) override;
     void note(const std::string& text) override;
 
   private:

@@ -40,9 +40,9 @@ struct Descriptor {
 
 // A library that serves drivers without one of their own, such as an interpreter: its host.toml.
 struct Host {
-    std::string id = {};                     // [a-z0-9-]+
-    std::filesystem::path folder = {};       // holds host.toml
-    std::filesystem::path library_file = {}; // the .so to load
+    std::string id = {};                       // [a-z0-9-]+
+    std::filesystem::path folder = {};         // holds host.toml
+    std::filesystem::path library_file = {};   // the .so to load
     std::vector<std::string> environment = {}; // complete command of its tool; empty: none
 };
 

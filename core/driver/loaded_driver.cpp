@@ -22,7 +22,7 @@ Error refuse(const std::string& origin, std::string what, std::string hint = {})
 
 struct OpenedLibrary {
     bool loads = false;
-    std::string loader_text;                         // the loader's own words name the symbol or the file
+    std::string loader_text; // the loader's own words name the symbol or the file
     decltype(&mqcore_driver_entry) entry = nullptr; // null: not exported
 };
 
@@ -35,7 +35,8 @@ OpenedLibrary open_library(const std::filesystem::path& file) {
                   dll::load_mode::rtld_now | dll::load_mode::rtld_local);
     if (failed) {
         const char* reason = ::dlerror();
-        return {.loads = false, .loader_text = reason ? reason : failed.message(), .entry = nullptr};
+        return {
+            .loads = false, .loader_text = reason ? reason : failed.message(), .entry = nullptr};
     }
     OpenedLibrary opened{.loads = true, .loader_text = {}, .entry = nullptr};
     if (library->has(kEntry))
@@ -62,7 +63,9 @@ std::vector<std::string> missing_fields(const mqcore_driver& table) {
     return missing;
 }
 
-support::Json text_or_null(const char* text) { return text ? support::Json(text) : support::Json(nullptr); }
+support::Json text_or_null(const char* text) {
+    return text ? support::Json(text) : support::Json(nullptr);
+}
 
 } // namespace
 
@@ -77,7 +80,8 @@ support::Result<LoadedDriver> load_driver(const std::filesystem::path& file,
         return refuse(file.string(), fmt::format("cannot be loaded: {}", opened.loader_text),
                       "a driver is a shared library for this machine, see plugin-api/README.md");
     if (!opened.entry)
-        return refuse(file.string(), fmt::format("is not a driver: it does not export {}()", kEntry));
+        return refuse(file.string(),
+                      fmt::format("is not a driver: it does not export {}()", kEntry));
     const mqcore_driver* table = opened.entry(folder.c_str());
     if (!table)
         return refuse(file.string(),
@@ -89,29 +93,36 @@ support::Result<LoadedDriver> load_driver(const std::filesystem::path& file,
 
 support::Result<LoadedDriver> check_table(const mqcore_driver* table, const std::string& origin) {
     if (table->magic != MQCORE_MAGIC)
-        return refuse(origin, fmt::format("is not a driver: its magic is {:#010x}, expected {:#010x}",
-                                          table->magic, MQCORE_MAGIC));
+        return refuse(origin,
+                      fmt::format("is not a driver: its magic is {:#010x}, expected {:#010x}",
+                                  table->magic, MQCORE_MAGIC));
     if (table->size < offsetof(mqcore_driver, info))
-        return refuse(origin, fmt::format("has a table of {} bytes, too short for its version", table->size));
+        return refuse(
+            origin, fmt::format("has a table of {} bytes, too short for its version", table->size));
     if (table->abi_major != MQCORE_ABI_MAJOR)
-        return refuse(origin, fmt::format("is built for driver ABI {}.{}, this mqcore speaks {}.{}",
-                                          table->abi_major, table->abi_minor, MQCORE_ABI_MAJOR,
-                                          MQCORE_ABI_MINOR),
+        return refuse(origin,
+                      fmt::format("is built for driver ABI {}.{}, this mqcore speaks {}.{}",
+                                  table->abi_major, table->abi_minor, MQCORE_ABI_MAJOR,
+                                  MQCORE_ABI_MINOR),
                       "rebuild it with this mqcore's driver.h");
     if (table->needs_host_minor > MQCORE_ABI_MINOR)
-        return refuse(origin, fmt::format("needs a core with driver ABI {}.{} or newer, this mqcore speaks {}.{}",
-                                          table->abi_major, table->needs_host_minor,
-                                          MQCORE_ABI_MAJOR, MQCORE_ABI_MINOR),
-                      "use a newer mqcore");
+        return refuse(
+            origin,
+            fmt::format("needs a core with driver ABI {}.{} or newer, this mqcore speaks {}.{}",
+                        table->abi_major, table->needs_host_minor, MQCORE_ABI_MAJOR,
+                        MQCORE_ABI_MINOR),
+            "use a newer mqcore");
     if (table->size < kTableBytes)
-        return refuse(origin, fmt::format("has a table of {} bytes, ABI 1.0 has {}", table->size, kTableBytes));
+        return refuse(origin, fmt::format("has a table of {} bytes, ABI 1.0 has {}", table->size,
+                                          kTableBytes));
 
     if (const auto missing = missing_fields(*table); !missing.empty())
         return refuse(origin, fmt::format("has a null '{}' in its table", missing.front()));
 
     const mqcore_info& info = *table->info;
     if (info.size < kInfoBytes)
-        return refuse(origin, fmt::format("has an info of {} bytes, ABI 1.0 has {}", info.size, kInfoBytes));
+        return refuse(
+            origin, fmt::format("has an info of {} bytes, ABI 1.0 has {}", info.size, kInfoBytes));
     if (!info.id || !info.library)
         return refuse(origin, "has a null 'id' or 'library' in its info");
     return LoadedDriver{.table = table,
@@ -126,7 +137,8 @@ support::Result<LoadedDriver> check_table(const mqcore_driver* table, const std:
                                    .qos0_completion = info.qos0_completion}};
 }
 
-support::Json inspect_driver(const std::filesystem::path& file, const std::filesystem::path& folder) {
+support::Json inspect_driver(const std::filesystem::path& file,
+                             const std::filesystem::path& folder) {
     const OpenedLibrary opened = open_library(file);
     support::JsonObject facts{{"loads", opened.loads},
                               {"loader_text", opened.loader_text},

@@ -35,7 +35,8 @@ support::Result<LoadedDriver> check_table(const mqcore_driver* table, const std:
 //    "table": {"magic","size","abi_major","abi_minor","needs_host_minor","missing":["drive",...]},
 //    "info": {"size","id","library","shape","protocols","publish_qos","subscribe_qos","features",
 //             "max_window","qos0_completion"}}
-support::Json inspect_driver(const std::filesystem::path& file, const std::filesystem::path& folder);
+support::Json inspect_driver(const std::filesystem::path& file,
+                             const std::filesystem::path& folder);
 
 // {"id","library","abi","shape","protocols","publish_qos","subscribe_qos","features","max_window",
 //  "qos0_completion"}: what the worker tells the orchestrator, which compares it with driver.toml.

@@ -14,9 +14,9 @@
 namespace mqcore::measure {
 
 struct ArrivalSpec {
-    std::uint32_t tag = 0;                      // of this run
-    std::vector<std::uint32_t> payload_bytes;   // every length that may arrive
-    std::optional<double> rate;                 // of the sender's fixed offer, for "since due"
+    std::uint32_t tag = 0;                    // of this run
+    std::vector<std::uint32_t> payload_bytes; // every length that may arrive
+    std::optional<double> rate;               // of the sender's fixed offer, for "since due"
     std::uint64_t ledger_capacity = SequenceLedger::kDefaultCapacity;
 };
 
@@ -47,7 +47,8 @@ class ArrivalRecorder {
         if (carries_sequence(bytes)) {
             const std::uint64_t sequence = read_sequence(payload);
             if (ledger_.record(sequence) == SequenceLedger::Arrival::duplicate)
-                return Verdict::duplicate; // its latency is that of a repetition, not of the message
+                return Verdict::
+                    duplicate; // its latency is that of a repetition, not of the message
             if (offer_.is_paced())
                 record_since(offer_.due_ns(sequence), now, since_due_);
         }

@@ -12,7 +12,8 @@ constexpr std::size_t kPageBytes = 4096;
 
 support::Error page_error(const char* what) {
     return {support::ErrorCode::host,
-            std::string("cannot ") + what + " the control page: " + std::strerror(errno), {}};
+            std::string("cannot ") + what + " the control page: " + std::strerror(errno),
+            {}};
 }
 
 void* map(int fd) { return ::mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0); }
@@ -20,8 +21,9 @@ void* map(int fd) { return ::mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, M
 } // namespace
 
 std::string_view name_of(WorkerPhase phase) {
-    constexpr std::string_view kNames[] = {"started",   "creating", "created", "connecting", "connected",
-                                           "driving", "driven",   "disconnecting", "finished"};
+    constexpr std::string_view kNames[] = {"started",    "creating",      "created",
+                                           "connecting", "connected",     "driving",
+                                           "driven",     "disconnecting", "finished"};
     const auto index = static_cast<std::size_t>(phase);
     return index < std::size(kNames) ? kNames[index] : "unknown";
 }

@@ -14,7 +14,17 @@ namespace mqcore::measure {
 constexpr int kPageDescriptor = 4; // where a worker finds the page
 
 // In the order of a run; a number so that it fits an atomic.
-enum class WorkerPhase : std::uint32_t { started, creating, created, connecting, connected, driving, driven, disconnecting, finished };
+enum class WorkerPhase : std::uint32_t {
+    started,
+    creating,
+    created,
+    connecting,
+    connected,
+    driving,
+    driven,
+    disconnecting,
+    finished
+};
 
 std::string_view name_of(WorkerPhase phase);
 
@@ -43,7 +53,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free && sizeof(ControlP
 // Owns a mapping of the page.
 class SharedPage {
   public:
-    static support::Result<SharedPage> create();             // orchestrator: makes the memory file
+    static support::Result<SharedPage> create(); // orchestrator: makes the memory file
     static support::Result<SharedPage> attach(int descriptor); // worker
 
     SharedPage(SharedPage&& other) noexcept;

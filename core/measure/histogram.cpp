@@ -59,8 +59,8 @@ Json Histogram::to_json() const {
 
 support::Result<Histogram> Histogram::from_json(const Json& json) {
     const auto broken = [](const char* what) {
-        return support::Error{support::ErrorCode::wrong_input,
-                              std::string("not a latency histogram: ") + what, {}};
+        return support::Error{
+            support::ErrorCode::wrong_input, std::string("not a latency histogram: ") + what, {}};
     };
     const Json* buckets = support::find(json, "buckets");
     if (support::unsigned_or(json, "sub_bits", 0) != kSubBits)

@@ -16,7 +16,7 @@ namespace mqcore::measure {
 
 class Histogram {
   public:
-    static constexpr unsigned kSubBits = 6;   // 2^6 buckets per power of two
+    static constexpr unsigned kSubBits = 6;    // 2^6 buckets per power of two
     static constexpr unsigned kValueBits = 40; // largest value is 2^40 - 1
     static constexpr std::size_t kBuckets = (kValueBits - kSubBits + 1) << kSubBits;
 
@@ -24,7 +24,8 @@ class Histogram {
         if (value < (1u << kSubBits))
             return static_cast<std::size_t>(value);
         const unsigned shift = static_cast<unsigned>(std::bit_width(value)) - 1 - kSubBits;
-        return (static_cast<std::size_t>(shift) << kSubBits) + static_cast<std::size_t>(value >> shift);
+        return (static_cast<std::size_t>(shift) << kSubBits) +
+               static_cast<std::size_t>(value >> shift);
     }
     static constexpr std::uint64_t lowest_of(std::size_t bucket) {
         if (bucket < (2u << kSubBits))

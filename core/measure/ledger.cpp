@@ -8,7 +8,9 @@
 namespace mqcore::measure {
 namespace {
 
-std::size_t bytes_for(std::uint64_t capacity) { return static_cast<std::size_t>((capacity + 63) / 64 * 8); }
+std::size_t bytes_for(std::uint64_t capacity) {
+    return static_cast<std::size_t>((capacity + 63) / 64 * 8);
+}
 
 } // namespace
 

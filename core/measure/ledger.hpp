@@ -15,7 +15,8 @@ namespace mqcore::measure {
 class SequenceLedger {
   public:
     enum class Arrival { first, duplicate, beyond };
-    static constexpr std::uint64_t kDefaultCapacity = std::uint64_t{1} << 28; // numbers; 32 MiB, untouched
+    static constexpr std::uint64_t kDefaultCapacity = std::uint64_t{1}
+                                                      << 28; // numbers; 32 MiB, untouched
 
     explicit SequenceLedger(std::uint64_t capacity = kDefaultCapacity);
     ~SequenceLedger();

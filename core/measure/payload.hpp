@@ -63,9 +63,10 @@ class FillCheck {
   public:
     explicit FillCheck(std::size_t largest_bytes);
     bool intact(const std::uint8_t* payload, std::size_t bytes) const {
-        return bytes <= kHeaderBytes || (bytes <= expected_.size() &&
-               std::memcmp(payload + kHeaderBytes, expected_.data() + kHeaderBytes,
-                           bytes - kHeaderBytes) == 0);
+        return bytes <= kHeaderBytes ||
+               (bytes <= expected_.size() &&
+                std::memcmp(payload + kHeaderBytes, expected_.data() + kHeaderBytes,
+                            bytes - kHeaderBytes) == 0);
     }
 
   private:

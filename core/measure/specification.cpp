@@ -63,8 +63,8 @@ Endpoint endpoint_from(const Json& json) {
     return {.host = support::text_or(json, "host", ""),
             .port = static_cast<std::uint16_t>(small_or(json, "port", 0)),
             .ca_file = support::text_or(json, "ca_file", ""),
-            .protocol = protocol_of(support::text_or(json, "protocol", "3.1.1"))
-                            .value_or(Protocol::v311),
+            .protocol =
+                protocol_of(support::text_or(json, "protocol", "3.1.1")).value_or(Protocol::v311),
             .client_id = support::text_or(json, "client_id", ""),
             .keepalive_s = small_or(json, "keepalive_s", 60),
             .receive_maximum = small_or(json, "receive_maximum", 0)};
@@ -90,8 +90,8 @@ std::optional<SendSpec> send_from(const Json& json) {
                     .payload_bytes = lengths_from(*send, "payload_bytes"),
                     .qos = small_or(*send, "qos", 0),
                     .rate = rate_from(*send),
-                    .pacing = pacing_of(support::text_or(*send, "pacing", "tick"))
-                                  .value_or(Pacing::tick),
+                    .pacing =
+                        pacing_of(support::text_or(*send, "pacing", "tick")).value_or(Pacing::tick),
                     .window = small_or(*send, "window", 64),
                     .tag = small_or(*send, "tag", 0),
                     .limit = limit ? std::optional(limit) : std::nullopt};
@@ -151,18 +151,18 @@ Json to_json(const ServerBehaviour& behaviour) {
 // A word it does not know is an Error: a test must not run with another behaviour than it asks for.
 support::Result<ServerBehaviour> behaviour_from(const Json& json) {
     const ServerBehaviour normal;
-    ServerBehaviour behaviour{
-        .connack_code = small_or(json, "connack_code", normal.connack_code),
-        .connack_delay_ms = small_or(json, "connack_delay_ms", 0),
-        .suback_delay_ms = small_or(json, "suback_delay_ms", 0),
-        .stop_reading_after = count_from(json, "stop_reading_after"),
-        .drop_connection_after = count_from(json, "drop_connection_after"),
-        .receive_maximum = small_or(json, "receive_maximum", 0)};
+    ServerBehaviour behaviour{.connack_code = small_or(json, "connack_code", normal.connack_code),
+                              .connack_delay_ms = small_or(json, "connack_delay_ms", 0),
+                              .suback_delay_ms = small_or(json, "suback_delay_ms", 0),
+                              .stop_reading_after = count_from(json, "stop_reading_after"),
+                              .drop_connection_after = count_from(json, "drop_connection_after"),
+                              .receive_maximum = small_or(json, "receive_maximum", 0)};
     if (!answer_from(json, "connack", kConnackAnswers, behaviour.connack) ||
         !answer_from(json, "suback", kSubackAnswers, behaviour.suback) ||
         !answer_from(json, "puback", kPubackAnswers, behaviour.puback))
         return support::Error{support::ErrorCode::internal,
-                              "server behaviour with an unknown 'connack', 'suback' or 'puback'", {}};
+                              "server behaviour with an unknown 'connack', 'suback' or 'puback'",
+                              {}};
     return behaviour;
 }
 
@@ -214,20 +214,18 @@ Json to_json(const WorkerSpec& spec) {
     JsonArray options;
     for (const auto& [key, value] : spec.options)
         options.push_back(JsonArray{key, value});
-    return JsonObject{{"driver_file", spec.driver_file},
-                      {"driver_folder", spec.driver_folder},
-                      {"environment", spec.environment},
-                      {"endpoint", to_json(spec.endpoint)},
-                      {"connections", spec.connections},
-                      {"send", optional_json(spec.send)},
-                      {"receive", optional_json(spec.receive)},
-                      {"options", std::move(options)}};
+    return JsonObject{
+        {"driver_file", spec.driver_file},        {"driver_folder", spec.driver_folder},
+        {"environment", spec.environment},        {"endpoint", to_json(spec.endpoint)},
+        {"connections", spec.connections},        {"send", optional_json(spec.send)},
+        {"receive", optional_json(spec.receive)}, {"options", std::move(options)}};
 }
 
 support::Result<WorkerSpec> worker_spec_from_json(const Json& json) {
     const Json* endpoint = support::find(json, "endpoint");
     if (!endpoint)
-        return support::Error{support::ErrorCode::internal, "worker specification without 'endpoint'", {}};
+        return support::Error{
+            support::ErrorCode::internal, "worker specification without 'endpoint'", {}};
     WorkerSpec spec{.driver_file = support::text_or(json, "driver_file", ""),
                     .driver_folder = support::text_or(json, "driver_folder", ""),
                     .environment = support::text_or(json, "environment", ""),
@@ -255,13 +253,15 @@ support::Result<PeerSpec> peer_spec_from_json(const Json& json) {
     const auto role = peer_role_of(support::text_or(json, "role", ""));
     if (!role || (!endpoint && *role != PeerRole::server))
         return support::Error{support::ErrorCode::internal,
-                              "peer specification without 'endpoint' or with an unknown 'role'", {}};
+                              "peer specification without 'endpoint' or with an unknown 'role'",
+                              {}};
     PeerSpec spec{.role = *role,
                   .endpoint = endpoint ? endpoint_from(*endpoint) : Endpoint{},
                   .send = send_from(json),
                   .receive = receive_from(json),
                   .behaviour = {}};
-    if (const Json* behaviour = support::find(json, "behaviour"); behaviour && behaviour->is_object()) {
+    if (const Json* behaviour = support::find(json, "behaviour");
+        behaviour && behaviour->is_object()) {
         auto read = behaviour_from(*behaviour);
         if (!read)
             return read.error();

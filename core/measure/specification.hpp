@@ -37,7 +37,8 @@ struct SendSpec {
     Pacing pacing = Pacing::tick;
     std::uint32_t window = 64; // most unfinished messages
     std::uint32_t tag = 0;
-    std::optional<std::uint64_t> limit; // stop after so many messages; nothing: the schedule ends it
+    std::optional<std::uint64_t>
+        limit; // stop after so many messages; nothing: the schedule ends it
 };
 
 // Messages that one party receives.
@@ -71,8 +72,12 @@ std::optional<PeerRole> peer_role_of(std::string_view name);
 
 // What a server answers. accept, grant and normal are what a broker does.
 enum class ConnackAnswer { accept, refuse, never };
-enum class SubackAnswer { grant, refuse, lower }; // refuse: 0x80; lower: one QoS below what was asked
-enum class PubackAnswer { normal, withhold };     // withhold: neither PUBACK nor PUBREC nor PUBCOMP
+enum class SubackAnswer {
+    grant,
+    refuse,
+    lower
+};                                            // refuse: 0x80; lower: one QoS below what was asked
+enum class PubackAnswer { normal, withhold }; // withhold: neither PUBACK nor PUBREC nor PUBCOMP
 
 std::string_view name_of(ConnackAnswer answer);
 std::string_view name_of(SubackAnswer answer);
@@ -86,16 +91,18 @@ struct ServerBehaviour {
     SubackAnswer suback = SubackAnswer::grant;
     std::uint32_t suback_delay_ms = 0;
     PubackAnswer puback = PubackAnswer::normal;
-    std::optional<std::uint64_t> stop_reading_after = std::nullopt; // PUBLISH packets; 0: CONNECT is the last read
-    std::optional<std::uint64_t> drop_connection_after = std::nullopt; // PUBLISH packets; 0: right after CONNACK
-    std::uint32_t receive_maximum = 0;                  // MQTT 5; 0: property not sent
+    std::optional<std::uint64_t> stop_reading_after =
+        std::nullopt; // PUBLISH packets; 0: CONNECT is the last read
+    std::optional<std::uint64_t> drop_connection_after =
+        std::nullopt;                  // PUBLISH packets; 0: right after CONNACK
+    std::uint32_t receive_maximum = 0; // MQTT 5; 0: property not sent
 };
 
 struct PeerSpec {
     PeerRole role = PeerRole::sink;
-    Endpoint endpoint;                        // server: not needed
-    std::optional<SendSpec> send;             // source; echo: topics[0] is where replies go
-    std::optional<ReceiveSpec> receive;       // sink, echo
+    Endpoint endpoint;                  // server: not needed
+    std::optional<SendSpec> send;       // source; echo: topics[0] is where replies go
+    std::optional<ReceiveSpec> receive; // sink, echo
     std::optional<ServerBehaviour> behaviour = std::nullopt; // server
 };
 

@@ -34,7 +34,8 @@ Result<void> LineChannel::send(const Json& document) {
             continue;
         if (written < 0)
             return Error{ErrorCode::interrupted,
-                         std::string("the control channel broke: ") + std::strerror(errno), {}};
+                         std::string("the control channel broke: ") + std::strerror(errno),
+                         {}};
         sent += static_cast<std::size_t>(written);
     }
     return {};

@@ -15,8 +15,7 @@ constexpr Nanoseconds kMillisecond = 1'000'000;
 inline Nanoseconds now_ns() {
     timespec time{};
     clock_gettime(CLOCK_MONOTONIC, &time);
-    return static_cast<Nanoseconds>(time.tv_sec) * kSecond +
-           static_cast<Nanoseconds>(time.tv_nsec);
+    return static_cast<Nanoseconds>(time.tv_sec) * kSecond + static_cast<Nanoseconds>(time.tv_nsec);
 }
 
 } // namespace mqcore::support

@@ -13,8 +13,8 @@ namespace mqcore::support {
 namespace {
 
 Error file_error(std::string_view what, const std::filesystem::path& path, int number) {
-    return {ErrorCode::host, fmt::format("cannot {} '{}': {}", what, path.string(),
-                                         std::strerror(number)),
+    return {ErrorCode::host,
+            fmt::format("cannot {} '{}': {}", what, path.string(), std::strerror(number)),
             number == ENOSPC ? "free some space; what was finished before is intact" : ""};
 }
 
@@ -32,7 +32,8 @@ Result<void> write_all(int fd, std::string_view content, const std::filesystem::
 
 // A rename is durable only once the folder itself has been flushed.
 void sync_folder(const std::filesystem::path& folder) {
-    const UniqueFd fd(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const UniqueFd fd(
+        ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (fd)
         ::fsync(fd.get());
 }

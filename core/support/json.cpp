@@ -68,8 +68,9 @@ Result<Json> parse_json(std::string_view text, std::string_view origin) {
         1 + used - (line_start == std::string_view::npos ? 0 : line_start + 1);
     return Error{ErrorCode::wrong_input,
                  fmt::format("{}:{}:{}: not a JSON document: {}", origin, line, column,
-                             error ? error.message() : std::string("it ends too early or goes on "
-                                                                   "after its end")),
+                             error ? error.message()
+                                   : std::string("it ends too early or goes on "
+                                                 "after its end")),
                  {}};
 }
 

@@ -21,8 +21,9 @@ using JsonArray = boost::json::array;
 // Parses one document; the error names line and column. `origin` is a file name or what sent it.
 Result<Json> parse_json(std::string_view text, std::string_view origin);
 
-std::string print_json(const Json& value);        // one line
-std::string print_json_pretty(const Json& value); // two spaces a level, arrays of scalars on one line
+std::string print_json(const Json& value); // one line
+std::string
+print_json_pretty(const Json& value); // two spaces a level, arrays of scalars on one line
 
 // Reading with defaults, for documents that may lack a key (an older or a newer maker).
 const Json* find(const Json& object, std::string_view key); // null: no object, or no such key

@@ -22,7 +22,8 @@ struct Pipe {
 Result<Pipe> make_pipe() {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0)
-        return Error{ErrorCode::host, fmt::format("cannot make a pipe: {}", std::strerror(errno)), {}};
+        return Error{
+            ErrorCode::host, fmt::format("cannot make a pipe: {}", std::strerror(errno)), {}};
     return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
@@ -59,7 +60,8 @@ Result<ProgramOutput> run_program(const std::vector<std::string>& arguments,
     posix_spawn_file_actions_destroy(&actions);
     if (failed)
         return Error{ErrorCode::host,
-                     fmt::format("cannot run '{}': {}", arguments[0], std::strerror(failed)), {}};
+                     fmt::format("cannot run '{}': {}", arguments[0], std::strerror(failed)),
+                     {}};
     out->write_end.reset();
     err->write_end.reset();
 
@@ -70,7 +72,8 @@ Result<ProgramOutput> run_program(const std::vector<std::string>& arguments,
     bool is_late = false;
     while ((pipes[0].fd >= 0 || pipes[1].fd >= 0) && !is_late) {
         const Nanoseconds now = now_ns();
-        const int left_ms = now >= deadline ? 0 : static_cast<int>((deadline - now) / kMillisecond) + 1;
+        const int left_ms =
+            now >= deadline ? 0 : static_cast<int>((deadline - now) / kMillisecond) + 1;
         const int ready = ::poll(pipes, 2, left_ms);
         is_late = ready == 0;
         for (int i = 0; ready > 0 && i < 2; ++i)
@@ -84,7 +87,8 @@ Result<ProgramOutput> run_program(const std::vector<std::string>& arguments,
     }
     if (is_late)
         return Error{ErrorCode::host,
-                     fmt::format("'{}' did not end within {} ms", arguments[0], limit.count()), {}};
+                     fmt::format("'{}' did not end within {} ms", arguments[0], limit.count()),
+                     {}};
     output.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     return output;
 }

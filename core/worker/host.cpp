@@ -16,25 +16,28 @@ void write_log(const mqcore_host*, std::int32_t level, const char* text) {
 } // namespace
 
 DriverHost::DriverHost(std::string environment_folder)
-    : mqcore_host{.size = sizeof(mqcore_host),
-                  .abi_major = MQCORE_ABI_MAJOR,
-                  .abi_minor = MQCORE_ABI_MINOR,
-                  .version = MQCORE_VERSION,
-                  .environment = nullptr,
-                  .extension = [](const mqcore_host*, const char*) -> const void* { return nullptr; },
-                  .log = write_log,
-                  .fail = [](const mqcore_host* host, std::int32_t status, const char* text) {
-                      auto* self = static_cast<DriverHost*>(const_cast<mqcore_host*>(host));
-                      const std::lock_guard lock(self->mutex_);
-                      if (!self->failure_)
-                          self->failure_ = Failure{status, text ? text : ""};
-                  },
-                  .note = [](const mqcore_host* host, const char* key, const char* value) {
-                      auto* self = static_cast<DriverHost*>(const_cast<mqcore_host*>(host));
-                      const std::lock_guard lock(self->mutex_);
-                      if (key)
-                          self->notes_[key] = value ? value : "";
-                  }},
+    : mqcore_host{
+          .size = sizeof(mqcore_host),
+          .abi_major = MQCORE_ABI_MAJOR,
+          .abi_minor = MQCORE_ABI_MINOR,
+          .version = MQCORE_VERSION,
+          .environment = nullptr,
+          .extension = [](const mqcore_host*, const char*) -> const void* { return nullptr; },
+          .log = write_log,
+          .fail =
+              [](const mqcore_host* host, std::int32_t status, const char* text) {
+                  auto* self = static_cast<DriverHost*>(const_cast<mqcore_host*>(host));
+                  const std::lock_guard lock(self->mutex_);
+                  if (!self->failure_)
+                      self->failure_ = Failure{status, text ? text : ""};
+              },
+          .note =
+              [](const mqcore_host* host, const char* key, const char* value) {
+                  auto* self = static_cast<DriverHost*>(const_cast<mqcore_host*>(host));
+                  const std::lock_guard lock(self->mutex_);
+                  if (key)
+                      self->notes_[key] = value ? value : "";
+              }},
       environment_folder_(std::move(environment_folder)) {
     if (!environment_folder_.empty())
         environment = environment_folder_.c_str();

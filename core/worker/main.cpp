@@ -122,7 +122,7 @@ int Worker::serve() {
                                : what == "prepare" ? prepare(*order)
                                : what == "connect" ? connect()
                                : what == "drive"   ? drive(*order)
-                                                   : fail("internal", "unknown order '" + what + "'");
+                                                 : fail("internal", "unknown order '" + what + "'");
         if (!went_well)
             return 1;
     }
@@ -182,14 +182,14 @@ bool Worker::prepare(const Json& order) {
 
 bool Worker::connect() {
     const support::Nanoseconds begin = support::now_ns();
-    const std::int32_t status = guarded(WorkerPhase::connecting, [&] {
-        return driver_.table->connect(instance_, &run_->run());
-    });
+    const std::int32_t status = guarded(
+        WorkerPhase::connecting, [&] { return driver_.table->connect(instance_, &run_->run()); });
     const support::Nanoseconds connect_ns = support::now_ns() - begin;
     if (status != MQCORE_OK)
         return fail_by_status(status);
     is_connected_ = true;
-    page_.phase.store(static_cast<std::uint32_t>(WorkerPhase::connected), std::memory_order_relaxed);
+    page_.phase.store(static_cast<std::uint32_t>(WorkerPhase::connected),
+                      std::memory_order_relaxed);
     say({{"event", "connected"}, {"connect_ns", connect_ns}, {"notes", host_->notes()}});
     return true;
 }
@@ -198,7 +198,8 @@ bool Worker::drive(const Json& order) {
     const Json* schedule_json = support::find(order, "schedule");
     const measure::Schedule schedule =
         measure::schedule_from_json(schedule_json ? *schedule_json : Json(nullptr));
-    source_ = std::make_unique<PacingSource>(spec_.send, schedule, spec_.connections, page_, misuse_);
+    source_ =
+        std::make_unique<PacingSource>(spec_.send, schedule, spec_.connections, page_, misuse_);
     sink_ = std::make_unique<CountingSink>(*source_, spec_.receive, schedule,
                                            spec_.send ? spec_.send->window : 0, page_, misuse_);
     const std::int32_t status = guarded(WorkerPhase::driving, [&] {
@@ -225,9 +226,10 @@ bool Worker::drive(const Json& order) {
 void Worker::finish(const Json& order) {
     if (instance_) {
         // What never connected, or was ended in the middle of it, has nothing to leave.
-        const std::int32_t status = !is_connected_ ? MQCORE_OK : guarded(WorkerPhase::disconnecting, [&] {
-            return driver_.table->disconnect(instance_);
-        });
+        const std::int32_t status =
+            !is_connected_ ? MQCORE_OK : guarded(WorkerPhase::disconnecting, [&] {
+                return driver_.table->disconnect(instance_);
+            });
         if (sink_)
             sink_->forbid();
         // A checker asks to linger: a callback that comes too late needs time to come.
@@ -246,7 +248,7 @@ void Worker::finish(const Json& order) {
 
 bool Worker::fail_by_status(std::int32_t status, Json report) {
     const auto told = host_->failure();
-    std::string reason = told                      ? told->text
+    std::string reason = told                       ? told->text
                          : !last_exception_.empty() ? last_exception_
                          : status == MQCORE_OK      ? "drive() returned before it was told to stop"
                                                     : "the driver gave no reason";
@@ -278,7 +280,8 @@ int main() {
     // Whatever ends the orchestrator ends the worker, even in the middle of a drive.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     std::signal(SIGPIPE, SIG_IGN);
-    support::Result<measure::SharedPage> page = measure::SharedPage::attach(measure::kPageDescriptor);
+    support::Result<measure::SharedPage> page =
+        measure::SharedPage::attach(measure::kPageDescriptor);
     if (!page) {
         std::fprintf(stderr, "mqworker is started by mqcore, not by hand: %s\n",
                      page.error().message.c_str());

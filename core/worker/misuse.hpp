@@ -24,13 +24,16 @@ enum class Misuse : std::size_t {
 
 class MisuseLog {
   public:
-    void note(Misuse rule) { counts_[static_cast<std::size_t>(rule)].fetch_add(1, std::memory_order_relaxed); }
+    void note(Misuse rule) {
+        counts_[static_cast<std::size_t>(rule)].fetch_add(1, std::memory_order_relaxed);
+    }
 
     // ["done-twice: done() was called again for a slot that was free (3 times)", ...]
     support::Json to_json() const;
 
   private:
-    std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(Misuse::count_of_rules)> counts_{};
+    std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(Misuse::count_of_rules)>
+        counts_{};
 };
 
 } // namespace mqcore::worker

@@ -32,13 +32,13 @@ void add_alone(std::atomic<std::uint64_t>& counter) {
 // Sleeps while the word is `expected`, until an absolute CLOCK_MONOTONIC instant.
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected, Nanoseconds until) {
     const timespec deadline = to_timespec(until);
-    ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_BITSET_PRIVATE, expected,
-              &deadline, nullptr, FUTEX_BITSET_MATCH_ANY);
+    ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_BITSET_PRIVATE,
+              expected, &deadline, nullptr, FUTEX_BITSET_MATCH_ANY);
 }
 
 void futex_wake(std::atomic<std::uint32_t>& word) {
-    ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, INT_MAX, nullptr,
-              nullptr, 0);
+    ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, INT_MAX,
+              nullptr, nullptr, 0);
 }
 
 bool register_membarrier() {
@@ -50,18 +50,17 @@ bool register_membarrier() {
 PacingSource::PacingSource(const std::optional<measure::SendSpec>& send,
                            const measure::Schedule& schedule, std::uint32_t connections,
                            measure::ControlPage& page, MisuseLog& misuse)
-    : mqcore_source{.size = sizeof(mqcore_source),
-                    .reserved = 0,
-                    .wake_ns = 0,
-                    .next = [](mqcore_source* self, const mqcore_message** message) {
-                        return static_cast<PacingSource*>(self)->answer(message);
-                    },
-                    .wait = [](mqcore_source* self) {
-                        static_cast<PacingSource*>(self)->wait_until_wake();
-                    }},
-      schedule_(schedule),
-      offer_(schedule, send ? send->rate : std::nullopt,
-             send ? send->pacing : measure::Pacing::tick),
+    : mqcore_source{
+          .size = sizeof(mqcore_source),
+          .reserved = 0,
+          .wake_ns = 0,
+          .next =
+              [](mqcore_source* self, const mqcore_message** message) {
+                  return static_cast<PacingSource*>(self)->answer(message);
+              },
+          .wait = [](mqcore_source* self) { static_cast<PacingSource*>(self)->wait_until_wake(); }},
+      schedule_(schedule), offer_(schedule, send ? send->rate : std::nullopt,
+                                  send ? send->pacing : measure::Pacing::tick),
       send_(send), slots_(send ? std::make_unique<SlotTable>(*send) : nullptr), page_(page),
       misuse_(misuse), drive_thread_(::pthread_self()), connections_(std::max(1u, connections)),
       send_end_(schedule.window_end()), limit_(send && send->limit ? *send->limit : kNoLimit) {}
@@ -169,7 +168,8 @@ void PacingSource::complete(std::uint32_t slot, std::int32_t status) {
     }
     const bool in_window = status == MQCORE_OK && schedule_.in_window(now);
     if (is_here) {
-        add_alone(status == MQCORE_OK ? page_.completed_on_drive_thread : page_.failed_on_drive_thread);
+        add_alone(status == MQCORE_OK ? page_.completed_on_drive_thread
+                                      : page_.failed_on_drive_thread);
         if (in_window)
             add_alone(on_drive_thread_.in_window);
     } else {
@@ -188,14 +188,15 @@ Json PacingSource::report() const {
         return nullptr;
     const std::uint64_t completed = page_.completed();
     const std::uint64_t failed = page_.failed();
-    JsonObject report{{"sent", sent_},
-                      {"sent_window", sent_window_},
-                      {"completed", completed},
-                      {"completed_window", on_drive_thread_.in_window.load() + elsewhere_.in_window.load()},
-                      {"failed", failed},
-                      {"unfinished", sent_ - std::min(sent_, completed + failed)},
-                      {"slept", slept_},
-                      {"window_full", window_full_}};
+    JsonObject report{
+        {"sent", sent_},
+        {"sent_window", sent_window_},
+        {"completed", completed},
+        {"completed_window", on_drive_thread_.in_window.load() + elsewhere_.in_window.load()},
+        {"failed", failed},
+        {"unfinished", sent_ - std::min(sent_, completed + failed)},
+        {"slept", slept_},
+        {"window_full", window_full_}};
     const bool is_paced = offer_.is_paced();
     const std::uint64_t due = offer_.due_between(schedule_.window_start(), schedule_.window_end());
     report["due_in_window"] = is_paced ? Json(due) : Json(nullptr);
@@ -210,13 +211,15 @@ CountingSink::CountingSink(PacingSource& source, const std::optional<measure::Re
                            measure::ControlPage& page, MisuseLog& misuse)
     : mqcore_sink{.size = sizeof(mqcore_sink),
                   .reserved = 0,
-                  .done = [](mqcore_sink* self, std::uint32_t slot, std::int32_t status) {
-                      static_cast<CountingSink*>(self)->take_completion(slot, status);
-                  },
-                  .received = [](mqcore_sink* self, const void* payload, std::uint32_t bytes,
-                                 std::uint32_t filter, std::uint32_t) {
-                      static_cast<CountingSink*>(self)->take_arrival(payload, bytes, filter);
-                  }},
+                  .done =
+                      [](mqcore_sink* self, std::uint32_t slot, std::int32_t status) {
+                          static_cast<CountingSink*>(self)->take_completion(slot, status);
+                      },
+                  .received =
+                      [](mqcore_sink* self, const void* payload, std::uint32_t bytes,
+                         std::uint32_t filter, std::uint32_t) {
+                          static_cast<CountingSink*>(self)->take_arrival(payload, bytes, filter);
+                      }},
       source_(source), page_(page), misuse_(misuse), window_(window),
       needs_fence_(!register_membarrier()) {
     if (receive) {

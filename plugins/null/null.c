@@ -17,19 +17,17 @@ static const mqcore_info info = {
 };
 
 /* One instance a process: the worker hosts one run. */
-static const mqcore_host *current_host;
-static const mqcore_run *current_run;
+static const mqcore_host* current_host;
+static const mqcore_run* current_run;
 
-static int32_t create(const mqcore_host *host, void **self)
-{
+static int32_t create(const mqcore_host* host, void** self) {
     current_host = host;
     host->note(host, "library.version", "none");
-    *self = (void *)&info;
+    *self = (void*)&info;
     return MQCORE_OK;
 }
 
-static int32_t connect_all(void *self, const mqcore_run *run)
-{
+static int32_t connect_all(void* self, const mqcore_run* run) {
     (void)self;
     if (run->option_count > 0) {
         current_host->fail(current_host, MQCORE_CONFIG, "the null driver has no options");
@@ -39,16 +37,16 @@ static int32_t connect_all(void *self, const mqcore_run *run)
     return MQCORE_OK;
 }
 
-static int32_t drive(void *self, mqcore_source *source, mqcore_sink *sink)
-{
+static int32_t drive(void* self, mqcore_source* source, mqcore_sink* sink) {
     const int hands_back = current_run->filter_count > 0;
-    const mqcore_message *message;
+    const mqcore_message* message;
     (void)self;
     for (;;) {
         switch (source->next(source, &message)) {
         case MQCORE_SEND:
             if (hands_back)
-                sink->received(sink, message->payload, message->payload_bytes, 0, message->connection);
+                sink->received(sink, message->payload, message->payload_bytes, 0,
+                               message->connection);
             sink->done(sink, message->slot, MQCORE_OK);
             break;
         case MQCORE_WAIT:
@@ -61,13 +59,12 @@ static int32_t drive(void *self, mqcore_source *source, mqcore_sink *sink)
     }
 }
 
-static int32_t disconnect_all(void *self)
-{
+static int32_t disconnect_all(void* self) {
     (void)self;
     return MQCORE_OK;
 }
 
-static void destroy(void *self) { (void)self; }
+static void destroy(void* self) { (void)self; }
 
 static const mqcore_driver table = {
     .magic = MQCORE_MAGIC,
@@ -83,8 +80,7 @@ static const mqcore_driver table = {
     .destroy = destroy,
 };
 
-const mqcore_driver *mqcore_driver_entry(const char *driver_folder)
-{
+const mqcore_driver* mqcore_driver_entry(const char* driver_folder) {
     (void)driver_folder;
     return &table;
 }

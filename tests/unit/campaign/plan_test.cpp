@@ -9,7 +9,8 @@ using namespace mqcore::campaign;
 namespace {
 
 scenario::Point point(std::string id, std::uint32_t qos = 1) {
-    return {.id = std::move(id), .kind = scenario::Kind::pub, .qos = qos, .rate = 100.0, .topic = "t"};
+    return {
+        .id = std::move(id), .kind = scenario::Kind::pub, .qos = qos, .rate = 100.0, .topic = "t"};
 }
 
 driver::Descriptor client(std::string id, std::uint32_t publish_qos = 7) {
@@ -35,7 +36,8 @@ TEST_CASE("every client runs a point once before any runs it again, and the firs
 }
 
 TEST_CASE("a pair whose driver lacks something is refused with what it lacks, and does not run") {
-    const Plan plan = make_plan({point("p"), point("q", 2)}, {client("a"), client("b", MQCORE_QOS0 | MQCORE_QOS1)}, 1);
+    const Plan plan = make_plan({point("p"), point("q", 2)},
+                                {client("a"), client("b", MQCORE_QOS0 | MQCORE_QOS1)}, 1);
     REQUIRE(plan.refusals.size() == 1);
     REQUIRE(plan.refusals[0].client == "b");
     REQUIRE(plan.refusals[0].point == "q");
@@ -59,7 +61,8 @@ TEST_CASE("the estimate grows with every run by its schedule and overhead") {
 
 TEST_CASE("points are selected by shell patterns, and one that matches nothing is named") {
     const std::vector<scenario::Scenario> scenarios = {
-        {.suite = "s", .points = {point("pub_qos0_max"), point("pub_qos1_max"), point("sub_qos0_max")}}};
+        {.suite = "s",
+         .points = {point("pub_qos0_max"), point("pub_qos1_max"), point("sub_qos0_max")}}};
     const auto some = select_points(scenarios, {"pub_*"});
     REQUIRE(some);
     REQUIRE(some->size() == 2);

@@ -28,9 +28,10 @@ TEST_CASE("runs are read back by client in the manifest's order") {
     Folder folder;
     auto store = ResultStore::create(folder.path / "out", {}, {});
     REQUIRE(store);
-    REQUIRE(store->write_manifest(support::JsonObject{
-        {"format", kResultsFormat},
-        {"clients", support::JsonArray{support::JsonObject{{"id", "b"}}, support::JsonObject{{"id", "a"}}}}}));
+    REQUIRE(store->write_manifest(
+        support::JsonObject{{"format", kResultsFormat},
+                            {"clients", support::JsonArray{support::JsonObject{{"id", "b"}},
+                                                           support::JsonObject{{"id", "a"}}}}}));
     REQUIRE(store->add_run("a", run("one")));
     REQUIRE(store->add_run("b", run("one")));
     REQUIRE(store->add_run("a", run("two")));
@@ -60,10 +61,15 @@ TEST_CASE("two campaigns of the same name get two folders") {
 
 TEST_CASE("a foreign folder, another format and half a document are one clear line each") {
     Folder folder;
-    REQUIRE(read_campaign(folder.path).error().message.find("is no results folder") != std::string::npos);
-    const auto write = [&](const char* text) { REQUIRE(support::write_file_atomically(folder.path / "manifest.json", text)); };
+    REQUIRE(read_campaign(folder.path).error().message.find("is no results folder") !=
+            std::string::npos);
+    const auto write = [&](const char* text) {
+        REQUIRE(support::write_file_atomically(folder.path / "manifest.json", text));
+    };
     write(R"({"format": "mqcore-results/9"})");
-    REQUIRE(read_campaign(folder.path).error().message.find("mqcore-results/9") != std::string::npos);
+    REQUIRE(read_campaign(folder.path).error().message.find("mqcore-results/9") !=
+            std::string::npos);
     write(R"({"format": "mqcore-re)");
-    REQUIRE(read_campaign(folder.path).error().message.find("not a JSON document") != std::string::npos);
+    REQUIRE(read_campaign(folder.path).error().message.find("not a JSON document") !=
+            std::string::npos);
 }

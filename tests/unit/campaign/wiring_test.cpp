@@ -8,9 +8,14 @@ using scenario::Kind;
 namespace {
 
 Wiring wired(Kind kind, bool is_capacity = false) {
-    return wire({.id = "p", .kind = kind, .qos = 1, .payload_bytes = 256,
+    return wire({.id = "p",
+                 .kind = kind,
+                 .qos = 1,
+                 .payload_bytes = 256,
                  .rate = is_capacity ? std::nullopt : std::optional(1000.0),
-                 .is_capacity = is_capacity, .window = 64, .topic = "a/b"},
+                 .is_capacity = is_capacity,
+                 .window = 64,
+                 .topic = "a/b"},
                 {.tag = 0xABCD, .receive_offer = 7000.0});
 }
 
@@ -30,7 +35,8 @@ TEST_CASE("what one party publishes is exactly what the other subscribes to") {
     const Wiring rtt = wired(Kind::rtt);
     REQUIRE(rtt.worker.send->topics == rtt.peer->receive->filters);
     REQUIRE(rtt.peer->send->topics == rtt.worker.receive->filters);
-    REQUIRE(rtt.worker.send->topics != rtt.peer->send->topics); // or requests would be echoed for ever
+    REQUIRE(rtt.worker.send->topics !=
+            rtt.peer->send->topics); // or requests would be echoed for ever
 }
 
 TEST_CASE("an idle point has no peer and no message") {

@@ -8,14 +8,15 @@ using mqcore::support::kSecond;
 
 namespace {
 
-constexpr Schedule kSchedule{.start_ns = 10 * kSecond, .warmup_ns = kSecond, .window_ns = kSecond,
-                             .drain_ns = kSecond};
+constexpr Schedule kSchedule{
+    .start_ns = 10 * kSecond, .warmup_ns = kSecond, .window_ns = kSecond, .drain_ns = kSecond};
 constexpr std::uint32_t kTag = 77;
 const auto kInWindow = kSchedule.window_start() + 100 * kMillisecond;
 
 struct Receiver {
     std::uint32_t bytes = 64;
-    ArrivalRecorder recorder{{.tag = kTag, .payload_bytes = {bytes}, .rate = std::nullopt}, kSchedule};
+    ArrivalRecorder recorder{{.tag = kTag, .payload_bytes = {bytes}, .rate = std::nullopt},
+                             kSchedule};
 
     std::vector<std::uint8_t> message(std::uint64_t sequence, Nanoseconds stamp) const {
         std::vector<std::uint8_t> payload(bytes);

@@ -24,7 +24,8 @@ TEST_CASE("a period that is no whole nanosecond does not drift") {
     const Offer offer(kSchedule, 3, Pacing::tick);
     const std::uint64_t n = 300'000'000 - 1; // 10^8 seconds of three messages
     const auto exact = kSchedule.start_ns + 100'000'000 * kSecond;
-    REQUIRE(static_cast<double>(offer.due_ns(n)) == Approx(static_cast<double>(exact)).epsilon(1e-12));
+    REQUIRE(static_cast<double>(offer.due_ns(n)) ==
+            Approx(static_cast<double>(exact)).epsilon(1e-12));
 }
 
 TEST_CASE("before the start nothing may be sent, not even at capacity") {
@@ -52,7 +53,8 @@ TEST_CASE("each pacing sleeps to the message's own due time") {
 
 TEST_CASE("the last message of the window is not pushed past its end by the tick") {
     Offer offer(kSchedule, 2000, Pacing::tick);
-    const std::uint64_t all = 2000 * 5 / 2; // 2.5 s of warm-up and window; the last is due at its end
+    const std::uint64_t all =
+        2000 * 5 / 2; // 2.5 s of warm-up and window; the last is due at its end
     while (offer.next_sequence() < all - 2)
         (void)offer.take();
     const auto due = offer.due_ns(offer.next_sequence());

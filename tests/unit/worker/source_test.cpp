@@ -1,5 +1,5 @@
-#include "worker/source.hpp"
 #include "support/catch.hpp"
+#include "worker/source.hpp"
 
 #include <thread>
 
@@ -12,11 +12,18 @@ using support::now_ns;
 namespace {
 
 Schedule short_schedule(Nanoseconds window = 50 * kMillisecond) {
-    return {.start_ns = now_ns(), .warmup_ns = 0, .window_ns = window, .drain_ns = 10 * kMillisecond};
+    return {
+        .start_ns = now_ns(), .warmup_ns = 0, .window_ns = window, .drain_ns = 10 * kMillisecond};
 }
 
 measure::SendSpec spec(std::uint32_t window = 4) {
-    return {.topics = {"t"}, .payload_bytes = {64}, .qos = 1, .rate = {}, .window = window, .tag = 9, .limit = {}};
+    return {.topics = {"t"},
+            .payload_bytes = {64},
+            .qos = 1,
+            .rate = {},
+            .window = window,
+            .tag = 9,
+            .limit = {}};
 }
 
 struct Bench {
@@ -26,7 +33,9 @@ struct Bench {
           sink(source, receive, schedule, send ? send->window : 0, page, misuse) {}
 
     int32_t next() { return source.next(&source, &message); }
-    void done(std::uint32_t slot, std::int32_t status = MQCORE_OK) { sink.done(&sink, slot, status); }
+    void done(std::uint32_t slot, std::int32_t status = MQCORE_OK) {
+        sink.done(&sink, slot, status);
+    }
     std::string misused() const { return support::print_json(misuse.to_json()); }
 
     Schedule schedule;
@@ -151,7 +160,8 @@ TEST_CASE("a failed message is counted as failed, not as completed") {
 }
 
 TEST_CASE("calls after disconnect are misuse and change no count") {
-    Bench bench(spec(), short_schedule(), measure::ReceiveSpec{.filters = {"t"}, .payload_bytes = {64}, .rate = {}});
+    Bench bench(spec(), short_schedule(),
+                measure::ReceiveSpec{.filters = {"t"}, .payload_bytes = {64}, .rate = {}});
     REQUIRE(bench.next() == MQCORE_SEND);
     bench.sink.close();
     bench.sink.forbid();
@@ -164,7 +174,8 @@ TEST_CASE("calls after disconnect are misuse and change no count") {
 }
 
 TEST_CASE("asking from another thread, or again after STOP, is a misuse") {
-    Bench bench(std::nullopt, Schedule{.start_ns = 1, .warmup_ns = 1, .window_ns = 1, .drain_ns = 1});
+    Bench bench(std::nullopt,
+                Schedule{.start_ns = 1, .warmup_ns = 1, .window_ns = 1, .drain_ns = 1});
     REQUIRE(bench.next() == MQCORE_STOP);
     REQUIRE(bench.misused() == "[]");
     REQUIRE(bench.next() == MQCORE_STOP);
@@ -229,8 +240,9 @@ TEST_CASE("the window holds and every slot comes back when completions race from
 }
 
 TEST_CASE("arrivals stop counting when the sink is closed while another thread delivers") {
-    Bench bench(std::nullopt, short_schedule(1000 * kMillisecond),
-                measure::ReceiveSpec{.filters = {"t"}, .tag = 9, .payload_bytes = {64}, .rate = {}});
+    Bench bench(
+        std::nullopt, short_schedule(1000 * kMillisecond),
+        measure::ReceiveSpec{.filters = {"t"}, .tag = 9, .payload_bytes = {64}, .rate = {}});
     std::uint8_t payload[64];
     measure::prepare_payload(payload, sizeof payload, 9);
     std::jthread library([&](std::stop_token stop) {
