@@ -25,7 +25,7 @@ from mqcore import (
 
 # A QoS 0 message is dropped when no iterator waits for it, and everything that one turn of the event
 # loop reads comes at once. QoS 1 messages wait in the library: more iterators would only cost.
-ITERATORS_QOS0 = 64
+ITERATORS_QOS0 = 1024
 
 
 class Client:

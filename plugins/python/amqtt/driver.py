@@ -50,6 +50,7 @@ class Client:
 
     async def connect(self) -> None:
         run, client = self._run, self._client
+        _ignore_cancelled_tasks()
         if run.ca_file:
             note("tls.library", ssl.OPENSSL_VERSION)
         host = f"[{run.host}]" if ":" in run.host else run.host
@@ -123,6 +124,20 @@ class _Client(MQTTClient):
         publish is cancelled and a call of deliver_message() may wait for ever: neither tells."""
         await super().handle_connection_close()
         mqcore.fail(NETWORK, f"connection lost: {self._warnings.last}")
+
+
+def _ignore_cancelled_tasks() -> None:
+    """When a connection ends, the library cancels a task for each message that it still handles, and
+    each of them ends with an error that nobody asks for."""
+    loop = asyncio.get_running_loop()
+    report = loop.get_exception_handler()
+
+    def on_error(loop: asyncio.AbstractEventLoop, context: dict) -> None:
+        error = context.get("exception")
+        if not isinstance(getattr(error, "__cause__", None), asyncio.CancelledError):
+            report(loop, context)
+
+    loop.set_exception_handler(on_error)
 
 
 def _lost(error: Exception) -> Failure:
