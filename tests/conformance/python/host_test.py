@@ -65,11 +65,11 @@ class EveryInterpreter(support.Case):
                         support.driver_folder(driver),
                         venv,
                         window_s=0.8,
-                        send={"limit": 2_000, "payload_bytes": [20, 256, 70_000]},
+                        send={"limit": 600, "payload_bytes": [20, 256, 70_000]},
                         receive={"payload_bytes": [20, 256, 70_000]},
                     )["receive"]
-                    self.assertEqual((report["total"], report["damaged"]), (2_000, 0))
-                    self.assertEqual((report["ledger"]["distinct"], report["stray"]), (2_000, 0))
+                    self.assertEqual((report["total"], report["damaged"]), (600, 0))
+                    self.assertEqual((report["ledger"]["distinct"], report["stray"]), (600, 0))
 
     def test_the_interpreter_is_the_environments(self) -> None:
         code = SYNC.replace(
