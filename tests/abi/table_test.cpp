@@ -121,10 +121,10 @@ TEST_CASE("a table that says it is shorter than version 1.0 is refused without r
 
 TEST_CASE("an info that says it is shorter than version 1.0 is refused without reading beyond it") {
     mqcore_info info = good_info();
-    info.size = offsetof(mqcore_info, features);
+    info.size = offsetof(mqcore_info, max_window); // a multiple of its alignment
     const GuardedCopy copy(&info, info.size);
     const mqcore_driver table = good_table(copy.as<const mqcore_info>());
-    CHECK(refusal(&table).find("info of 36 bytes, ABI 1.0 has 48") != std::string::npos);
+    CHECK(refusal(&table).find("info of 40 bytes, ABI 1.0 has 48") != std::string::npos);
 }
 
 TEST_CASE("another major version is refused before anything behind it is read") {
