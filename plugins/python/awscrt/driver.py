@@ -7,6 +7,7 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
 
 import awscrt
@@ -38,8 +39,8 @@ QOS_V5 = tuple(mqtt5.QoS)
 # thread of it.
 _group = io.EventLoopGroup(1)
 _bootstrap = io.ClientBootstrap(_group, io.DefaultHostResolver(_group))
-# Why a TLS handshake failed is told by the log only. Silent again once the connection stands.
-io.init_logging(io.LogLevel.Error, "stderr")
+with suppress(RuntimeError):  # this process has done it already
+    io.init_logging(io.LogLevel.NoLogs, "stderr")
 
 
 def Client(run: Run, source: Source, sink: Sink) -> _Awscrt:
@@ -62,7 +63,7 @@ class _Awscrt:
 
     def connect(self) -> None:
         self._deadline = time.monotonic() + CONNECT_TIMEOUT_S
-        io.set_log_level(io.LogLevel.Error)
+        io.set_log_level(io.LogLevel.Warn)  # only there a failed TLS handshake says why
         self._connect()
         if self._run.filters:
             check_granted(self._subscribe(), self._run)
