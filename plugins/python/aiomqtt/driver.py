@@ -19,7 +19,7 @@ from paho.mqtt.properties import Properties
 
 import mqcore
 from mqcore import (
-    LIBRARY,
+    LOG_WARNING,
     NETWORK,
     V5,
     Failure,
@@ -108,10 +108,10 @@ def _lost(error: aiomqtt.MqttError) -> Failure:
 
 
 class _LoggedErrors(logging.Handler):
-    """paho catches exceptions of callbacks and logs them; here they end the run."""
+    """Goes into the run's log; what ends the connection comes as an exception, too."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        mqcore.fail(LIBRARY, record.getMessage())
+        mqcore.log(LOG_WARNING, record.getMessage())
 
 
 def _logger() -> logging.Logger:
