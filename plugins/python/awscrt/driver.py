@@ -69,6 +69,12 @@ class _Awscrt:
             check_granted(self._subscribe(), self._run)
         io.set_log_level(io.LogLevel.NoLogs)
 
+    def _connect(self) -> None:
+        raise NotImplementedError
+
+    def _subscribe(self) -> list[int]:
+        raise NotImplementedError
+
     def _await(self, packet: str, future: Future):
         try:
             return future.result(max(0.0, self._deadline - time.monotonic()))

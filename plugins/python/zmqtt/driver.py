@@ -8,13 +8,13 @@ from collections.abc import Coroutine
 from contextlib import suppress
 
 from zmqtt import (
+    MQTTClient,
     MQTTConnectError,
     MQTTDisconnectedError,
     MQTTPublishError,
     MQTTSubscribeError,
     QoS,
     ReconnectConfig,
-    create_client,
 )
 
 import mqcore
@@ -22,6 +22,7 @@ from mqcore import (
     LIBRARY,
     LOG_WARNING,
     NETWORK,
+    OK,
     V5,
     Failure,
     Message,
@@ -41,8 +42,7 @@ class Client:
         self._run = run
         self._received = sink.received
         self._logged = _LoggedEvents()
-        properties = {"receive_maximum": run.receive_maximum} if run.receive_maximum else {}
-        self._client = create_client(
+        self._client = MQTTClient(
             run.host,
             run.port,
             client_id=run.client_id,
@@ -52,31 +52,33 @@ class Client:
             reconnect=ReconnectConfig(enabled=False),  # a dropped client must stay down
             on_connection_recovery_failed=_on_lost,
             version="5.0" if run.protocol == V5 else "3.1.1",
-            **properties,
+            receive_maximum=run.receive_maximum or None,
         )
 
     async def connect(self) -> None:
-        run = self._run
         try:
             await self._client.connect()
+            if self._run.filters:
+                await self._subscribe(self._run)
         except MQTTConnectError as error:
             raise Failure(NETWORK, f"the broker refused the connection: {error}") from error
         except MQTTDisconnectedError as error:
             raise _lost(error) from error
-        if run.filters:
-            # When the queue is full the library reads no further, so it must hold what a window of
-            # requests can bring back: a publish waits for its PUBACK behind it.
-            self._subscription = self._client.subscribe(
-                *run.filters,
-                qos=QOS[run.filter_qos],
-                receive_buffer_size=max(RECEIVE_BUFFER, run.window),
-            )
-            self._logged.listen()
-            with suppress(MQTTSubscribeError):  # the codes say it too
-                await self._subscription.start()
-            check_granted(self._logged.suback(), run)
 
-    async def publish(self, message: Message) -> int | None:
+    async def _subscribe(self, run: Run) -> None:
+        # When the queue is full the library reads no further, so it must hold what a window of
+        # requests can bring back: a publish waits for its PUBACK behind it.
+        self._subscription = self._client.subscribe(
+            *run.filters,
+            qos=QOS[run.filter_qos],
+            receive_buffer_size=max(RECEIVE_BUFFER, run.window),
+        )
+        self._logged.listen()
+        with suppress(MQTTSubscribeError):  # the codes say it too
+            await self._subscription.start()
+        check_granted(self._logged.suback(), run)
+
+    async def publish(self, message: Message) -> int:
         try:
             await self._client.publish(
                 message.topic, message.payload, qos=QOS[message.qos], retain=message.retain
@@ -85,6 +87,7 @@ class Client:
             return LIBRARY
         except MQTTDisconnectedError as error:
             raise _lost(error) from error
+        return OK
 
     def receivers(self) -> list[Coroutine]:
         return [self._receive()] if self._run.filters else []
