@@ -1,5 +1,6 @@
 #include "machine/doctor.hpp"
 
+#include "machine/events.hpp"
 #include "machine/mosquitto.hpp"
 #include "machine/proc_text.hpp"
 #include "machine/sample.hpp"
@@ -176,14 +177,29 @@ Answer readable_proc(const Host& host) {
     return {Outcome::ok, fmt::format("{} processes are visible", host.processes.processes.size())};
 }
 
-// mqcore itself uses no performance events; people who look deeper into a finding do.
-Answer perf_events(const Host& host) {
-    const auto level = read_text(host.ask.root / "proc/sys/kernel/perf_event_paranoid");
-    if (!level)
-        return {Outcome::ok, "the kernel has none; mqcore needs none"};
-    return {Outcome::ok,
-            fmt::format("perf_event_paranoid is {}; mqcore itself needs no performance events",
-                        *level)};
+Answer without(std::string_view what, const support::Error& error) {
+    return {Outcome::warn, fmt::format("{} cannot be counted: {}", what, error.message),
+            fmt::format("{}{}accept that the metric is not available", error.hint,
+                        error.hint.empty() ? "" : "; or ")};
+}
+
+Answer perf_events(const Host&) {
+    const auto errors = EventCounters(::getpid(), hardware_events()).errors();
+    if (errors.empty())
+        return {Outcome::ok, "instructions and cycles can be counted, in user and kernel mode"};
+    const auto& [name, error] = *errors.begin();
+    return without(errors.size() == hardware_events().size() ? "instructions and cycles" : name,
+                   error);
+}
+
+Answer system_calls(const Host& host) {
+    const auto kind = system_call_event(host.ask.root);
+    if (!kind)
+        return without("a client's calls", kind.error());
+    const auto errors = EventCounters(::getpid(), std::span(&*kind, 1)).errors();
+    if (!errors.empty())
+        return without("a client's calls", errors.at(kind->name));
+    return {Outcome::ok, "a client's calls can be counted"};
 }
 
 Answer socket_options(const Host& host) {
@@ -285,6 +301,7 @@ constexpr struct {
     {"readable-proc", "/proc", readable_proc},
     {"socket-options", "socket options of other processes", socket_options},
     {"perf-events", "performance events", perf_events},
+    {"system-calls", "system calls of other processes", system_calls},
     {"disk", "disk space", disk},
     {"other-brokers", "other Mosquitto brokers on this machine", other_brokers},
 };

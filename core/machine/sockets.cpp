@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <fmt/format.h>
 #include <fstream>
@@ -40,10 +41,16 @@ TcpSocket socket_of(const nlmsghdr* header) {
            attribute->nla_len <= left) {
         if (attribute->nla_type == INET_DIAG_INFO) {
             tcp_info info{};
-            std::memcpy(&info, attribute + 1,
-                        std::min<std::size_t>(sizeof info, attribute->nla_len - sizeof *attribute));
+            const std::size_t length = attribute->nla_len - sizeof *attribute;
+            std::memcpy(&info, attribute + 1, std::min(sizeof info, length));
             socket.bytes_sent = info.tcpi_bytes_acked;
             socket.bytes_received = info.tcpi_bytes_received;
+            if (length >= offsetof(tcp_info, tcpi_data_segs_out) + sizeof info.tcpi_data_segs_out)
+                socket.segments = {.out = info.tcpi_segs_out,
+                                   .in = info.tcpi_segs_in,
+                                   .data_out = info.tcpi_data_segs_out,
+                                   .data_in = info.tcpi_data_segs_in,
+                                   .retransmitted = info.tcpi_total_retrans};
         }
         const std::size_t step = NLA_ALIGN(attribute->nla_len);
         if (step >= left)
@@ -146,6 +153,63 @@ support::Result<bool> is_listening(pid_t pid, std::uint16_t port) {
         const TcpSocket* socket = with_inode(*here, entry.second);
         return socket && socket->local_port == port && socket->remote_port == 0;
     });
+}
+
+Connections connections_of(pid_t pid, std::uint16_t port) {
+    const auto here = sockets_at_port(port);
+    const auto held = sockets_of(pid);
+    if (!here || !held)
+        return here ? held.error() : here.error();
+    const auto holds = [&](std::uint64_t inode) {
+        return std::ranges::any_of(*held, [&](const auto& entry) { return entry.second == inode; });
+    };
+    std::vector<TcpSocket> found;
+    for (const TcpSocket& socket : *here) // once, however many descriptors lead to it
+        if (socket.remote_port == port && holds(socket.inode))
+            found.push_back(socket);
+    if (found.empty())
+        return Error{ErrorCode::host, "the process has no TCP socket at the broker's port", {}};
+    return found;
+}
+
+support::Result<TcpUse> use_between(const Connections& before, const Connections& after) {
+    if (!before || !after)
+        return before ? after.error() : before.error();
+    for (const TcpSocket& socket : *before)
+        if (!with_inode(*after, socket.inode))
+            return Error{
+                ErrorCode::host, "a connection ended meanwhile and took its counts along", {}};
+    TcpUse use{.connections = after->size()};
+    for (const TcpSocket& now : *after) {
+        const TcpSocket* found = with_inode(*before, now.inode);
+        // A connection that is new in the window counts from its first segment.
+        const TcpSocket old = found ? *found : TcpSocket{.segments = TcpSocket::Segments{}};
+        if (!now.segments || !old.segments)
+            return Error{
+                ErrorCode::host, "the kernel is older than 4.6 and counts no segments", {}};
+        const auto add = [](std::uint64_t& sum, std::uint32_t from, std::uint32_t to) {
+            sum += static_cast<std::uint32_t>(to - from); // right across a wrap, too
+        };
+        add(use.segments_out, old.segments->out, now.segments->out);
+        add(use.segments_in, old.segments->in, now.segments->in);
+        add(use.data_segments_out, old.segments->data_out, now.segments->data_out);
+        add(use.data_segments_in, old.segments->data_in, now.segments->data_in);
+        add(use.retransmitted, old.segments->retransmitted, now.segments->retransmitted);
+        use.bytes_out += now.bytes_sent - old.bytes_sent;
+        use.bytes_in += now.bytes_received - old.bytes_received;
+    }
+    return use;
+}
+
+support::Json to_json(const TcpUse& use) {
+    return support::JsonObject{{"connections", use.connections},
+                               {"segments_out", use.segments_out},
+                               {"segments_in", use.segments_in},
+                               {"data_segments_out", use.data_segments_out},
+                               {"data_segments_in", use.data_segments_in},
+                               {"bytes_out", use.bytes_out},
+                               {"bytes_in", use.bytes_in},
+                               {"retransmitted", use.retransmitted}};
 }
 
 support::Result<std::vector<NoDelay>> no_delay_of(pid_t pid, std::uint16_t port) {

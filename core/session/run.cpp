@@ -30,9 +30,17 @@ constexpr Nanoseconds kFinishLimit = 5 * kSecond;
 constexpr Nanoseconds kLead = 30 * kMillisecond;
 // The host's processes are walked just before the window, so that the walk ends when it starts.
 constexpr Nanoseconds kBeforeWindow = 15 * kMillisecond;
+// System calls are counted in a stretch of the warm-up. Ending it can take the kernel 50 ms, and the
+// window must find the machine as it was.
+constexpr Nanoseconds kCallsFrom = 400 * kMillisecond; // before the window
+constexpr Nanoseconds kCallsTo = 200 * kMillisecond;
 // While the drain lasts, the sockets are looked at this often for whether bytes still move.
 constexpr Nanoseconds kQuietCheck = 40 * kMillisecond;
 constexpr Nanoseconds kQuietStart = 100 * kMillisecond; // stragglers of the window come first
+
+support::Error host_error(std::string message) {
+    return {support::ErrorCode::host, std::move(message), {}};
+}
 
 struct Sampled {
     std::optional<ProcessSampler> sampler; // nothing: not ours, or no such party
@@ -71,6 +79,7 @@ class Run {
     Step connect_worker();
     Step take_first_reading();
     Step drive();
+    Step count_system_calls();
     Step watch_window();
     Step watch_drain();
     Step collect_reports();
@@ -78,6 +87,10 @@ class Run {
     void finish();
     void finish_one(Child* child, JsonObject& document);
 
+    std::uint16_t client_port() const;
+    machine::Connections client_connections() const {
+        return machine::connections_of(worker_->pid(), client_port());
+    }
     void look_at_no_delay();
     std::optional<std::uint64_t> bytes_moved() const;
     void note_movement();
@@ -102,6 +115,10 @@ class Run {
     std::uint64_t control_packets_of_run_ = 0;
     Sampled client_sample_, peer_sample_, broker_sample_;
     HostSample host_before_, host_after_;
+    std::optional<machine::EventCounters> events_;
+    machine::EventSample events_before_, events_after_;
+    support::Result<machine::TcpUse> tcp_ = host_error("not looked at");
+    support::Result<SystemCalls> system_calls_ = host_error("not counted");
     bool is_sampled_ = false;
     // The sum of bytes that the parties' sockets had moved, and since when it has not changed.
     std::optional<std::uint64_t> moved_;
@@ -132,8 +149,8 @@ RunParts Run::perform() {
 std::optional<Failure> Run::go_through() {
     for (const auto step :
          {&Run::start_parties, &Run::connect_peer, &Run::prepare_worker, &Run::connect_worker,
-          &Run::take_first_reading, &Run::drive, &Run::watch_window, &Run::watch_drain,
-          &Run::collect_reports, &Run::take_last_reading})
+          &Run::take_first_reading, &Run::drive, &Run::count_system_calls, &Run::watch_window,
+          &Run::watch_drain, &Run::collect_reports, &Run::take_last_reading})
         if (Step failure = (this->*step)())
             return failure;
     finish();
@@ -230,10 +247,15 @@ std::optional<Failure> Run::connect_worker() {
     return std::nullopt;
 }
 
+std::uint16_t Run::client_port() const {
+    const auto listener = request_.client_transport == Transport::tls ? context_.broker.tls()
+                                                                      : context_.broker.plain();
+    return listener->port; // start_parties() has seen that there is one
+}
+
 // The truth about Nagle's algorithm is in the socket, not in what a library says it sets.
 void Run::look_at_no_delay() {
-    const auto& endpoint = request_.client_transport == Transport::tls ? context_.broker.tls()
-                                                                       : context_.broker.plain();
+    const std::uint16_t port = client_port();
     const auto tell = [](JsonObject& document, const auto& found, const char* nobody) {
         document["tcp_nodelay"] = nullptr;
         if (!found) {
@@ -249,10 +271,10 @@ void Run::look_at_no_delay() {
             document["tcp_nodelay_unavailable"] =
                 fmt::format("{} of {} connections have it", set, found->size());
     };
-    tell(client_, machine::no_delay_of(worker_->pid(), endpoint->port),
+    tell(client_, machine::no_delay_of(worker_->pid(), port),
          "the client has no TCP socket at the broker's port");
     if (Child* broker = context_.broker.process())
-        tell(broker_no_delay_, machine::no_delay_of(broker->pid(), endpoint->port),
+        tell(broker_no_delay_, machine::no_delay_of(broker->pid(), port),
              "the broker has no connection at this port");
 }
 
@@ -299,22 +321,61 @@ std::optional<Failure> Run::drive() {
     return std::nullopt;
 }
 
+std::optional<Failure> Run::count_system_calls() {
+    const auto unavailable = [&](support::Error error) {
+        system_calls_ = std::move(error);
+        return std::nullopt;
+    };
+    const auto kind = machine::system_call_event();
+    if (!kind)
+        return unavailable(kind.error());
+    if (schedule_.warmup_ns < kCallsFrom)
+        return unavailable(
+            host_error(fmt::format("they are counted in the warm-up, which is shorter than {} ms",
+                                   kCallsFrom / kMillisecond)));
+    if (Step failure = supervisor_.wait_until(schedule_.window_start() - kCallsFrom))
+        return failure;
+    const machine::EventCounters counters(worker_->pid(), std::span(&*kind, 1));
+    const auto before = client_connections();
+    const machine::EventSample first = counters.sample();
+    const Nanoseconds begin_ns = now_ns();
+    if (Step failure = supervisor_.wait_until(schedule_.window_start() - kCallsTo))
+        return failure;
+    const machine::EventSample last = counters.sample();
+    const Nanoseconds span_ns = now_ns() - begin_ns;
+    const auto moved = machine::use_between(before, client_connections());
+    const machine::EventUse use = counters.use_between(first, last);
+    if (!use.unavailable.empty())
+        return unavailable(host_error(use.unavailable.begin()->second));
+    if (!moved)
+        return unavailable(moved.error());
+    system_calls_ = SystemCalls{.calls = use.counts.at(kind->name),
+                                .bytes = moved->bytes_out + moved->bytes_in,
+                                .span_ns = span_ns};
+    return std::nullopt;
+}
+
 std::optional<Failure> Run::watch_window() {
     if (Step failure = supervisor_.wait_until(schedule_.window_start() - kBeforeWindow))
         return failure;
     Sampled* const parties[] = {&client_sample_, &peer_sample_, &broker_sample_};
     for (Sampled* party : parties)
         party->begin();
+    events_.emplace(worker_->pid(), machine::hardware_events());
     host_before_ = machine::sample_host();
     if (Step failure = supervisor_.wait_until(schedule_.window_start()))
         return failure;
     for (Sampled* party : parties)
         party->take(&Sampled::before);
+    events_before_ = events_->sample();
+    const auto connections = client_connections();
     supervisor_.set_phase("window");
     if (Step failure = supervisor_.wait_until(schedule_.window_end()))
         return failure;
     for (Sampled* party : parties)
         party->take(&Sampled::after);
+    events_after_ = events_->sample();
+    tcp_ = machine::use_between(connections, client_connections());
     host_after_ = machine::sample_host();
     is_sampled_ = true;
     supervisor_.set_phase("drain");
@@ -481,7 +542,10 @@ Resources Run::resources() const {
     Resources result{.client = client_sample_.use(),
                      .peer = peer_sample_.use(),
                      .broker = broker_sample_.use(),
-                     .host = {}};
+                     .host = {},
+                     .events = events_->use_between(events_before_, events_after_),
+                     .tcp = tcp_,
+                     .system_calls = system_calls_};
     Nanoseconds parties_ns = 0;
     for (const machine::ProcessUse* use : {&result.client, &result.peer, &result.broker})
         parties_ns += use->cpu_ns.value_or(0);
@@ -500,14 +564,8 @@ JsonObject Run::document(const std::optional<Failure>& failure) {
     JsonObject broker = broker_json(context_.witness, delta_);
     for (auto& member : broker_no_delay_)
         broker[member.key()] = std::move(member.value());
-    const machine::ProcessUse none =
-        machine::unavailable_use("the run ended before its window did");
-    Resources used = is_sampled_
-                         ? resources()
-                         : Resources{.client = none, .peer = none, .broker = none, .host = {}};
-    if (!is_sampled_)
-        for (const char* name : {"other_busy_cores", "kernel_busy_cores"})
-            used.host.unavailable[name] = "the run ended before its window did";
+    const Resources used =
+        is_sampled_ ? resources() : unavailable_resources("the run ended before its window did");
     return {{"schedule", schedule_.start_ns ? measure::to_json(schedule_) : Json(nullptr)},
             {"failure", failure ? to_json(*failure) : Json(nullptr)},
             {"client", or_null(client_, {"connect_ns", "report", "notes", "driver"})},

@@ -20,6 +20,11 @@ constexpr struct {
     {"bytes_sent", "bytes/sent"},
 };
 
+Json to_json(const SystemCalls& counted) {
+    return JsonObject{
+        {"calls", counted.calls}, {"bytes", counted.bytes}, {"span_ns", counted.span_ns}};
+}
+
 bool has_both(const BrokerDelta& delta) {
     return delta.before && delta.after && delta.before->is_fresh && delta.after->is_fresh;
 }
@@ -41,6 +46,29 @@ Change change_of(const BrokerDelta& delta, const char* counter) {
     if (end < start)
         return {.count = {}, .why = "the counter went back: the broker was started anew"};
     return {.count = end - start, .why = {}};
+}
+
+// What every party has, and what is looked at of the client alone.
+Json client_json(const Resources& resources) {
+    Json document = machine::to_json(resources.client);
+    JsonObject& client = document.as_object();
+    JsonObject unavailable = std::move(client["unavailable"].as_object());
+    const auto put = [&](const char* name, const auto& result) {
+        client[name] = result ? to_json(*result) : Json(nullptr);
+        if (!result)
+            unavailable[name] = support::one_line(result.error());
+    };
+    for (const machine::EventKind& kind : machine::hardware_events())
+        client[kind.name] = nullptr;
+    for (const auto& [name, count] : resources.events.counts)
+        client[name] = count;
+    for (const auto& [name, why] : resources.events.unavailable)
+        unavailable[name] = why;
+    client["events_share"] = resources.events.share ? Json(*resources.events.share) : Json(nullptr);
+    put("tcp", resources.tcp);
+    put("system_calls", resources.system_calls);
+    client["unavailable"] = std::move(unavailable);
+    return document;
 }
 
 } // namespace
@@ -76,8 +104,23 @@ Json last_counters(const measure::ControlPage& page) {
                       {"received", page.received.load()}};
 }
 
+Resources unavailable_resources(const std::string& reason) {
+    const machine::ProcessUse none = machine::unavailable_use(reason);
+    const support::Error error{support::ErrorCode::host, reason, {}};
+    Resources resources{.client = none,
+                        .peer = none,
+                        .broker = none,
+                        .host = {},
+                        .events = machine::unavailable_events(machine::hardware_events(), reason),
+                        .tcp = error,
+                        .system_calls = error};
+    for (const char* name : {"other_busy_cores", "kernel_busy_cores"})
+        resources.host.unavailable[name] = reason;
+    return resources;
+}
+
 Json to_json(const Resources& resources) {
-    return JsonObject{{"client", machine::to_json(resources.client)},
+    return JsonObject{{"client", client_json(resources)},
                       {"peer", machine::to_json(resources.peer)},
                       {"broker", machine::to_json(resources.broker)},
                       {"host", machine::to_json(resources.host)}};

@@ -68,6 +68,35 @@ MetricValue compute_switches(const RunView& run) {
     return per_message(run, *use.voluntary_switches + *use.involuntary_switches,
                        "voluntary_switches", 1000);
 }
+MetricValue compute_instructions(const RunView& run) {
+    return per_message(run, run.client_use.user_instructions, "user_instructions", 1);
+}
+MetricValue compute_kernel_instructions(const RunView& run) {
+    return per_message(run, run.client_use.kernel_instructions, "kernel_instructions", 1);
+}
+MetricValue compute_cycles(const RunView& run) {
+    const ResourceView& use = run.client_use;
+    if (!use.user_cycles || !use.kernel_cycles)
+        return unknown(use.why_unavailable(use.user_cycles ? "kernel_cycles" : "user_cycles"));
+    return per_message(run, *use.user_cycles + *use.kernel_cycles, "user_cycles", 1);
+}
+MetricValue compute_segments(const RunView& run) {
+    return per_message(run, run.client_use.segments(), "tcp", 1);
+}
+MetricValue compute_wire_bytes(const RunView& run) {
+    return per_message(run, run.client_use.wire_bytes(), "tcp", 1);
+}
+// The calls that a byte costs in the warm-up, times the bytes of a message in the window.
+MetricValue compute_system_calls(const RunView& run) {
+    const ResourceView& use = run.client_use;
+    const Count calls = use.system_calls.count("calls"), bytes = use.system_calls.count("bytes");
+    if (!calls || !bytes)
+        return unknown(use.why_unavailable("system_calls"));
+    if (*bytes == 0)
+        return unknown("nothing moved while system calls were counted");
+    return per_message(run, use.wire_bytes(), "tcp",
+                       static_cast<double>(*calls) / static_cast<double>(*bytes));
+}
 MetricValue compute_connect(const RunView& run) {
     return scaled(run.connect_ns, 1e-3, "the client did not get as far as a connection");
 }
@@ -262,6 +291,72 @@ std::vector<MetricEntry> make_metrics() {
          Unit::count,
          Direction::lower,
          compute_switches,
+         {},
+         0},
+        {"instructions_per_message",
+         "instr/msg",
+         "Instructions of the client's own code for one message. They vary far less than time "
+         "does.",
+         "Instructions in user mode, all threads of the client's process in the window, counted by "
+         "the processor, divided by the messages of the rate.",
+         messages,
+         Unit::count,
+         Direction::lower,
+         compute_instructions,
+         {},
+         0},
+        {"kernel_instructions_per_message",
+         "kernel instr/msg",
+         "Instructions that the kernel ran for the client for one message.",
+         "As instructions_per_message, kernel mode alone.",
+         messages,
+         Unit::count,
+         Direction::lower,
+         compute_kernel_instructions,
+         {},
+         0},
+        {"cycles_per_message",
+         "cycles/msg",
+         "Clock cycles of the processor for one message, whatever its frequency.",
+         "As instructions_per_message, but cycles, of user and kernel mode together.",
+         messages,
+         Unit::count,
+         Direction::lower,
+         compute_cycles,
+         {},
+         0},
+        {"system_calls_per_message",
+         "syscalls/msg",
+         "How often the client entered the kernel for one message.",
+         "System calls of all threads of the client's process in 200 ms of the warm-up, because "
+         "counting them makes each one dearer, divided by the bytes that its connections moved "
+         "meanwhile and multiplied by wire_bytes_per_message.",
+         messages,
+         Unit::count,
+         Direction::lower,
+         compute_system_calls,
+         {},
+         0},
+        {"segments_per_message",
+         "segments/msg",
+         "TCP segments of the client's connections for one message: how well it fills them.",
+         "Segments out and in, acknowledgements included, in the window by the kernel's count, "
+         "divided by the messages of the rate. A segment on loopback holds up to 64 KiB.",
+         messages,
+         Unit::count,
+         Direction::lower,
+         compute_segments,
+         {},
+         0},
+        {"wire_bytes_per_message",
+         "bytes/msg",
+         "Bytes that the client's connections moved for one message, answers included.",
+         "Bytes that TCP carried out and in, in the window by the kernel's count, divided by the "
+         "messages of the rate. With TLS they are the encrypted ones.",
+         messages,
+         Unit::count,
+         Direction::lower,
+         compute_wire_bytes,
          {},
          0},
         {"connect_us",

@@ -70,6 +70,12 @@ ResourceView resource_view(Node node) {
             .threads = node.count("threads"),
             .voluntary_switches = node.count("voluntary_switches"),
             .involuntary_switches = node.count("involuntary_switches"),
+            .user_instructions = node.count("user_instructions"),
+            .kernel_instructions = node.count("kernel_instructions"),
+            .user_cycles = node.count("user_cycles"),
+            .kernel_cycles = node.count("kernel_cycles"),
+            .tcp = node["tcp"],
+            .system_calls = node["system_calls"],
             .raw = node};
 }
 
@@ -103,6 +109,8 @@ std::string why_no_witness(std::string_view name, std::string_view sight, Node w
     const std::string reason = witness.text("reason");
     return reason.empty() ? fmt::format("{} was not tried at this broker", what) : reason;
 }
+
+Count sum(Count one, Count other) { return one && other ? Count(*one + *other) : std::nullopt; }
 
 // A misuse is noted while driving and again, complete, when the worker finishes.
 std::vector<std::string> misuse_of(Node client) {
@@ -182,7 +190,7 @@ Count ReceiveView::deliveries() const {
 Count ResourceView::cpu_ns() const {
     if (cpu_total_ns)
         return cpu_total_ns;
-    return cpu_user_ns && cpu_sys_ns ? Count(*cpu_user_ns + *cpu_sys_ns) : std::nullopt;
+    return sum(cpu_user_ns, cpu_sys_ns);
 }
 
 Number ResourceView::cores(std::uint64_t window_ns) const {
@@ -191,6 +199,14 @@ Number ResourceView::cores(std::uint64_t window_ns) const {
     if (!used || span == 0)
         return std::nullopt;
     return static_cast<double>(*used) / static_cast<double>(span);
+}
+
+Count ResourceView::segments() const {
+    return sum(tcp.count("segments_out"), tcp.count("segments_in"));
+}
+
+Count ResourceView::wire_bytes() const {
+    return sum(tcp.count("bytes_out"), tcp.count("bytes_in"));
 }
 
 std::string ResourceView::why_unavailable(std::string_view name) const {

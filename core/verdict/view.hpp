@@ -79,10 +79,15 @@ struct ResourceView {
     Count span_ns; // between the two readings; close to the window
     Count cpu_total_ns, cpu_user_ns, cpu_sys_ns, rss_peak_kib, threads, voluntary_switches,
         involuntary_switches;
+    // Of the client alone.
+    Count user_instructions, kernel_instructions, user_cycles, kernel_cycles;
+    Node tcp, system_calls;
     Node raw;
 
     Count cpu_ns() const;                        // user and kernel, all threads
     Number cores(std::uint64_t window_ns) const; // share of one core, between the readings
+    Count segments() const;                      // of TCP, both ways
+    Count wire_bytes() const;                    // payload of TCP, both ways
     std::string why_unavailable(std::string_view name) const; // never empty
 };
 

@@ -124,7 +124,7 @@ inline CampaignDocuments campaign_documents() {
 
     for (std::uint64_t number : {1u, 2u}) {
         Json good = placed(pub_document(), "gmqtt", "pub_qos1_fixed", number, kFixed);
-        at(good, "resources.client") = use_of(4100 * kMillion, 900 * kMillion);
+        at(good, "resources.client") = client_use_of(4100 * kMillion, 900 * kMillion);
         campaign.runs.push_back(good);
 
         Json slow = placed(pub_document(), "paho", "pub_qos1_fixed", number, kFixed);
@@ -133,7 +133,7 @@ inline CampaignDocuments campaign_documents() {
         campaign.runs.push_back(slow);
 
         Json native = placed(pub_document(), "paho-c", "pub_qos1_fixed", number, kFixed);
-        at(native, "resources.client") = use_of(310 * kMillion, 290 * kMillion);
+        at(native, "resources.client") = client_use_of(310 * kMillion, 290 * kMillion);
         if (number == 2)
             at(native, "resources.host.other_busy_cores") = 0.93;
         campaign.runs.push_back(native);

@@ -86,6 +86,24 @@ inline Json use_of(std::uint64_t user_ns, std::uint64_t sys_ns) {
                       {"unavailable", JsonObject{}}};
 }
 
+// The client's, of whom more is known.
+inline Json client_use_of(std::uint64_t user_ns, std::uint64_t sys_ns) {
+    Json use = use_of(user_ns, sys_ns);
+    JsonObject& client = use.as_object();
+    client["user_instructions"] = 3200 * kMillion;
+    client["kernel_instructions"] = 800 * kMillion;
+    client["user_cycles"] = 1600 * kMillion;
+    client["kernel_cycles"] = 640 * kMillion;
+    client["events_share"] = 1.0;
+    client["tcp"] = JsonObject{{"connections", 1},         {"segments_out", 24'000},
+                               {"segments_in", 16'000},    {"data_segments_out", 16'000},
+                               {"data_segments_in", 8000}, {"bytes_out", 4'800'000},
+                               {"bytes_in", 3'200'000},    {"retransmitted", 0}};
+    client["system_calls"] =
+        JsonObject{{"calls", 1000}, {"bytes", 100'000}, {"span_ns", 200 * kMillion}};
+    return use;
+}
+
 struct Asked {
     const char* point;
     const char* kind;
@@ -160,7 +178,7 @@ inline Json base_document(const Asked& asked) {
                               {"unavailable", JsonObject{}}}},
         {"resources",
          JsonObject{
-             {"client", use_of(1600 * kMillion, 800 * kMillion)},
+             {"client", client_use_of(1600 * kMillion, 800 * kMillion)},
              {"peer", use_of(400 * kMillion, 400 * kMillion)},
              {"broker", use_of(800 * kMillion, 800 * kMillion)},
              {"host", JsonObject{{"other_busy_cores", 0.08},

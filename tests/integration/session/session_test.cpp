@@ -167,6 +167,13 @@ TEST_CASE("the parties are sampled from outside and their sockets looked at") {
         CHECK(span > 0.3e9);
         CHECK(span < 0.6e9);
     }
+    const Json& client = resources.at("client");
+    CHECK(client.at("tcp").at("connections") == 1);
+    for (const char* name : {"user_instructions", "kernel_instructions", "user_cycles",
+                             "kernel_cycles", "tcp", "system_calls"}) {
+        INFO(name);
+        CHECK(client.at(name).is_null() == client.at("unavailable").as_object().contains(name));
+    }
     CHECK(parts.document.at("client").at("tcp_nodelay") == true); // the fake party sets it
     CHECK(parts.document.at("broker").at("tcp_nodelay") == true);
     CHECK(parts.document.at("peer").at("connected").at("tcp_nodelay") == true);

@@ -87,6 +87,20 @@ TEST_CASE("a /proc that hides other processes is a warning, not a failure") {
     CHECK(finding(questions, "readable-proc").outcome == Outcome::warn);
 }
 
+TEST_CASE("counters that cannot be had are named, with how to have them") {
+    FakeRoot root;
+    DoctorQuestions questions = plain_questions();
+    questions.root = root.path();
+    const Finding calls = finding(questions, "system-calls");
+    CHECK(calls.outcome == Outcome::warn);
+    CHECK(calls.detail.starts_with("a client's calls cannot be counted: cannot read "));
+    CHECK(calls.detail.ends_with("raw_syscalls/sys_enter/id: No such file or directory"));
+    CHECK(calls.mend.find("mount -t tracefs tracefs /sys/kernel/tracing") != std::string::npos);
+    const Finding hardware = finding(questions, "perf-events"); // of this machine, whatever it has
+    const bool is_counted = hardware.outcome == Outcome::ok;
+    CHECK((hardware.detail.find("cannot be counted: ") == std::string::npos) == is_counted);
+}
+
 TEST_CASE("environments that are not ready are named with their reason") {
     DoctorQuestions questions = plain_questions();
     questions.environments = {{"paho", true, "3.11"}, {"gmqtt", false, "never synced"}};

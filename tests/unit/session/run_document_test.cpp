@@ -58,3 +58,33 @@ TEST_CASE("the page's last counters are told with the phase") {
     CHECK(mqcore::support::print_json(last_counters(page->page())) ==
           R"({"phase":"driving","sent":12,"completed":3,"failed":0,"received":0})");
 }
+
+TEST_CASE("what is looked at of the client alone has numbers, or null and a reason") {
+    Resources resources = unavailable_resources("no window");
+    const auto none = to_json(resources);
+    CHECK(none.at("client").at("unavailable").at("cpu_ns") == "no window");
+    CHECK(none.at("host").at("unavailable").at("other_busy_cores") == "no window");
+    for (const char* name : {"user_instructions", "kernel_instructions", "user_cycles",
+                             "kernel_cycles", "tcp", "system_calls"}) {
+        INFO(name);
+        CHECK(none.at("client").at(name).is_null());
+        CHECK(none.at("client").at("unavailable").at(name) == "no window");
+        CHECK_FALSE(none.at("peer").as_object().contains(name));
+    }
+    CHECK(none.at("client").at("events_share").is_null());
+
+    resources.events = {.counts = {{"user_instructions", 700}},
+                        .share = 0.5,
+                        .unavailable = {{"kernel_instructions", "forbidden"}}};
+    resources.tcp = mqcore::machine::TcpUse{.connections = 1, .segments_out = 3, .bytes_in = 9};
+    resources.system_calls = SystemCalls{.calls = 40, .bytes = 1000, .span_ns = 5};
+    const auto some = to_json(resources).at("client");
+    CHECK(some.at("user_instructions") == 700);
+    CHECK(some.at("kernel_instructions").is_null());
+    CHECK(some.at("unavailable").at("kernel_instructions") == "forbidden");
+    CHECK(some.at("events_share") == 0.5);
+    CHECK(some.at("tcp").at("segments_out") == 3);
+    CHECK(some.at("tcp").at("bytes_in") == 9);
+    CHECK(some.at("system_calls").at("calls") == 40);
+    CHECK_FALSE(some.at("unavailable").as_object().contains("tcp"));
+}

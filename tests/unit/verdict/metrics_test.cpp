@@ -57,6 +57,51 @@ const Unknown kUnknown[] = {
     {"switches_per_1000", "half missing",
      [](Json& run) { at(run, "resources.client.involuntary_switches") = nullptr; },
      "the run has no 'involuntary_switches'"},
+    {"instructions_per_message", "no PMU",
+     [](Json& run) {
+         at(run, "resources.client.user_instructions") = nullptr;
+         at(run, "resources.client.unavailable").as_object()["user_instructions"] = "no counter";
+     },
+     "no counter"},
+    {"instructions_per_message", "a file from before they were counted",
+     [](Json& run) { at(run, "resources.client").as_object().erase("user_instructions"); },
+     "the run has no 'user_instructions'"},
+    {"kernel_instructions_per_message", "forbidden",
+     [](Json& run) {
+         at(run, "resources.client.kernel_instructions") = nullptr;
+         at(run, "resources.client.unavailable").as_object()["kernel_instructions"] = "forbidden";
+     },
+     "forbidden"},
+    {"cycles_per_message", "half of them forbidden",
+     [](Json& run) {
+         at(run, "resources.client.kernel_cycles") = nullptr;
+         at(run, "resources.client.unavailable").as_object()["kernel_cycles"] = "forbidden";
+     },
+     "forbidden"},
+    {"system_calls_per_message", "not counted",
+     [](Json& run) {
+         at(run, "resources.client.system_calls") = nullptr;
+         at(run, "resources.client.unavailable").as_object()["system_calls"] = "no tracefs";
+     },
+     "no tracefs"},
+    {"system_calls_per_message", "a still warm-up",
+     [](Json& run) { at(run, "resources.client.system_calls.bytes") = 0; },
+     "nothing moved while system calls were counted"},
+    {"system_calls_per_message", "no traffic known",
+     [](Json& run) {
+         at(run, "resources.client.tcp") = nullptr;
+         at(run, "resources.client.unavailable").as_object()["tcp"] = "a connection ended";
+     },
+     "a connection ended"},
+    {"segments_per_message", "no traffic known",
+     [](Json& run) {
+         at(run, "resources.client.tcp") = nullptr;
+         at(run, "resources.client.unavailable").as_object()["tcp"] = "a connection ended";
+     },
+     "a connection ended"},
+    {"wire_bytes_per_message", "no message",
+     [](Json& run) { at(run, "client.report.receive.window") = 0; },
+     "no message was confirmed in the window"},
     {"connect_us", "never connected", [](Json& run) { at(run, "client.connect_ns") = nullptr; },
      "the client did not get as far as a connection"},
     {"in_flight_at_stop", "no counter",
@@ -101,6 +146,12 @@ TEST_CASE("metrics are computed from what the other party confirmed") {
         {"rss_peak_kib", 9000},
         {"threads", 3},
         {"switches_per_1000", 400},
+        {"instructions_per_message", 200'000},
+        {"kernel_instructions_per_message", 50'000},
+        {"cycles_per_message", 140'000},
+        {"system_calls_per_message", 5}, // 1 in 100 bytes, 500 bytes a message
+        {"segments_per_message", 2.5},
+        {"wire_bytes_per_message", 500},
         {"connect_us", 1500},
         {"in_flight_at_stop", 12},
         {"never_sent", 7},
