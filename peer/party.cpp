@@ -1,5 +1,6 @@
 #include "peer/party.hpp"
 
+#include "peer/duplex.hpp"
 #include "peer/echo.hpp"
 #include "peer/probe.hpp"
 #include "peer/server.hpp"
@@ -16,11 +17,12 @@ using measure::PeerSpec;
 
 // What the specification of a role lacks, or nothing.
 std::string missing_in(const PeerSpec& spec) {
-    const bool sends = spec.role == PeerRole::source || spec.role == PeerRole::echo;
-    const bool receives = spec.role == PeerRole::sink || spec.role == PeerRole::echo;
+    const bool is_both = spec.role == PeerRole::echo || spec.role == PeerRole::duplex;
+    const bool sends = is_both || spec.role == PeerRole::source;
+    const bool receives = is_both || spec.role == PeerRole::sink;
     if (sends && (!spec.send || spec.send->topics.empty()))
         return "send.topics";
-    if (spec.role == PeerRole::source && spec.send->payload_bytes.empty())
+    if (sends && spec.role != PeerRole::echo && spec.send->payload_bytes.empty())
         return "send.payload_bytes";
     if (sends && spec.send->qos > 2)
         return "send.qos of 0, 1 or 2";
@@ -50,6 +52,9 @@ support::Result<std::unique_ptr<Party>> make_party(asio::io_context& io, PeerSpe
         break;
     case PeerRole::echo:
         party = std::make_unique<Echo>(io, std::move(spec), std::move(out));
+        break;
+    case PeerRole::duplex:
+        party = std::make_unique<Duplex>(io, std::move(spec), std::move(out));
         break;
     case PeerRole::probe:
         party = std::make_unique<Probe>(io, std::move(spec), std::move(out));

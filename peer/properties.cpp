@@ -68,6 +68,55 @@ bool may_repeat(Property property, PacketType type) {
            (property == Property::subscription_identifier && type == publish);
 }
 
+void read_value(Cursor& cursor, Kind kind, std::uint32_t& number, std::string_view& text) {
+    switch (kind) {
+    case Kind::byte:
+        number = cursor.byte();
+        break;
+    case Kind::two:
+        number = cursor.two();
+        break;
+    case Kind::four:
+        number = cursor.four();
+        break;
+    case Kind::variable:
+        number = cursor.variable();
+        break;
+    case Kind::text:
+        text = cursor.text();
+        break;
+    case Kind::binary:
+        cursor.binary();
+        break;
+    case Kind::pair:
+        cursor.text();
+        cursor.text();
+        break;
+    }
+}
+
+// Each property of a checked block as the bytes it takes, sorted.
+std::vector<std::string_view> sorted_items(Bytes block) {
+    std::vector<std::string_view> items;
+    Cursor cursor(block);
+    while (cursor.is_ok() && cursor.left()) {
+        const std::size_t begin = block.size() - cursor.left();
+        const std::uint32_t identifier = cursor.variable();
+        const auto* row = std::ranges::find_if(kProperties, [&](const PropertyRow& candidate) {
+            return static_cast<std::uint32_t>(candidate.property) == identifier;
+        });
+        if (row == std::end(kProperties))
+            break;
+        std::uint32_t number;
+        std::string_view text;
+        read_value(cursor, row->kind, number, text);
+        const std::size_t end = block.size() - cursor.left();
+        items.push_back(text_of(block.subspan(begin, end - begin)));
+    }
+    std::ranges::sort(items);
+    return items;
+}
+
 void pick(Property property, std::uint32_t number, std::string_view text, PropertyValues& values) {
     switch (property) {
     case Property::session_expiry_interval:
@@ -136,30 +185,7 @@ Fault read_properties(Bytes block, PacketType type, PropertyPlace place, Propert
 
         std::uint32_t number = row->lowest;
         std::string_view text;
-        switch (row->kind) {
-        case Kind::byte:
-            number = cursor.byte();
-            break;
-        case Kind::two:
-            number = cursor.two();
-            break;
-        case Kind::four:
-            number = cursor.four();
-            break;
-        case Kind::variable:
-            number = cursor.variable();
-            break;
-        case Kind::text:
-            text = cursor.text();
-            break;
-        case Kind::binary:
-            cursor.binary();
-            break;
-        case Kind::pair:
-            cursor.text();
-            cursor.text();
-            break;
-        }
+        read_value(cursor, row->kind, number, text);
         if (!cursor.is_ok())
             return cursor.fault();
         if (number < row->lowest || number > row->highest)
@@ -168,6 +194,25 @@ Fault read_properties(Bytes block, PacketType type, PropertyPlace place, Propert
         pick(row->property, number, text, values);
     }
     return cursor.fault();
+}
+
+bool carries_properties(Bytes block, Bytes wanted) {
+    return std::ranges::includes(sorted_items(block), sorted_items(wanted));
+}
+
+std::vector<std::uint8_t> property_block(const measure::PublishProperties& properties) {
+    PropertyWriter writer;
+    const auto text = [&](Property property, const std::string& value) {
+        if (!value.empty())
+            writer.text(property, value);
+    };
+    text(Property::content_type, properties.content_type);
+    text(Property::response_topic, properties.response_topic);
+    text(Property::correlation_data, properties.correlation_data);
+    for (const auto& [name, value] : properties.user)
+        writer.pair(name, value);
+    const Bytes block = writer.bytes();
+    return {block.begin(), block.end()};
 }
 
 namespace {

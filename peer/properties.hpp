@@ -2,6 +2,7 @@
 // Properties of MQTT 5 (section 2.2.2): checked as a block while the known values are picked out.
 // Texts and blobs are views into the packet.
 
+#include "measure/specification.hpp"
 #include "peer/byte_queue.hpp"
 #include "peer/packet.hpp"
 
@@ -78,5 +79,12 @@ class PropertyWriter {
   private:
     std::vector<std::uint8_t> block_;
 };
+
+// What a specification asks every PUBLISH to carry, as a block without its length; may be empty.
+std::vector<std::uint8_t> property_block(const measure::PublishProperties& properties);
+
+// True when `block` carries every property of `wanted`, in whatever order and whatever else it has: a
+// server may move them (section 2.2.2.2 gives no order). Both were checked by read_properties().
+bool carries_properties(Bytes block, Bytes wanted);
 
 } // namespace mqcore::peer

@@ -16,8 +16,9 @@ std::uint32_t effective_window(std::uint8_t qos, std::uint32_t window,
 } // namespace
 
 Publisher::Publisher(Client& client, std::uint8_t qos, std::uint32_t window,
-                     std::uint16_t receive_maximum, const measure::Schedule& schedule)
-    : client_(client), schedule_(schedule), qos_(qos),
+                     std::uint16_t receive_maximum, const measure::Schedule& schedule,
+                     std::vector<std::uint8_t> properties)
+    : client_(client), schedule_(schedule), qos_(qos), properties_(std::move(properties)),
       window_(effective_window(qos, window, receive_maximum)), ends_(qos == 0 ? window_ : 0),
       handshakes_(qos == 0 ? 0 : kPacketIds + 1, Handshake::none) {}
 
@@ -28,7 +29,8 @@ std::uint8_t* Publisher::publish(std::string_view topic, std::size_t payload_byt
     const std::uint16_t packet_id = qos_ ? take_packet_id() : std::uint16_t{0};
     std::uint8_t* payload = encode_publish(
         client_.stream().outgoing(), client_.protocol(),
-        {.topic = topic, .qos = qos_, .packet_id = packet_id, .properties = {}}, payload_bytes);
+        {.topic = topic, .qos = qos_, .packet_id = packet_id, .properties = properties_},
+        payload_bytes);
     if (!payload) [[unlikely]]
         return nullptr;
     if (qos_ == 0) {

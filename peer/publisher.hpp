@@ -15,8 +15,9 @@ namespace mqcore::peer {
 class Publisher {
   public:
     // The window is at most what the server allows at QoS 1 and 2 (5 section 3.2.2.3.3).
+    // `properties`: of every PUBLISH, a block without its length (MQTT 5).
     Publisher(Client& client, std::uint8_t qos, std::uint32_t window, std::uint16_t receive_maximum,
-              const measure::Schedule& schedule);
+              const measure::Schedule& schedule, std::vector<std::uint8_t> properties = {});
 
     std::uint32_t window() const { return window_; }
     std::uint64_t sent() const { return sent_; }
@@ -50,6 +51,7 @@ class Publisher {
     Client& client_;
     measure::Schedule schedule_;
     std::uint8_t qos_;
+    std::vector<std::uint8_t> properties_;
     std::uint32_t window_;
     std::uint32_t unfinished_ = 0;
     // QoS 0: where in the stream each unfinished message ends; a ring of `window` places.

@@ -7,13 +7,15 @@
 #include "measure/specification.hpp"
 #include "peer/client.hpp"
 
+#include <algorithm>
 #include <optional>
 
 namespace mqcore::peer {
 
 class Receipts {
   public:
-    explicit Receipts(const measure::ReceiveSpec& spec) : spec_(spec) {}
+    explicit Receipts(const measure::ReceiveSpec& spec)
+        : spec_(spec), wanted_properties_(property_block(spec.properties)) {}
 
     void begin(const measure::Schedule& schedule) {
         recorder_.emplace(measure::ArrivalSpec{.tag = spec_.tag,
@@ -30,8 +32,12 @@ class Receipts {
             ++before_drive_;
             return measure::ArrivalRecorder::Verdict::stray;
         }
-        return recorder_->record(publish.payload.data(), publish.payload.size(), now,
-                                 publish.is_retained);
+        const auto verdict = recorder_->record(publish.payload.data(), publish.payload.size(), now,
+                                               publish.is_retained);
+        if (!wanted_properties_.empty() && verdict != measure::ArrivalRecorder::Verdict::stray &&
+            has_wanted_properties(publish.properties))
+            ++with_properties_;
+        return verdict;
     }
 
     support::Json report(const Client& client) const {
@@ -41,11 +47,26 @@ class Receipts {
         report["before_drive"] = before_drive_;
         report["qos2_repeated"] = client.qos2_repeated();
         report["receive_maximum_exceeded"] = client.receive_maximum_exceeded();
+        report["with_properties"] =
+            wanted_properties_.empty() ? support::Json(nullptr) : support::Json(with_properties_);
         return report;
     }
 
   private:
+    // A server writes the same block for every message, so one comparison of bytes is the rule.
+    bool has_wanted_properties(Bytes block) {
+        if (std::ranges::equal(block, good_block_))
+            return true;
+        if (!carries_properties(block, wanted_properties_))
+            return false;
+        good_block_.assign(block.begin(), block.end());
+        return true;
+    }
+
     measure::ReceiveSpec spec_;
+    std::vector<std::uint8_t> wanted_properties_; // empty: none
+    std::vector<std::uint8_t> good_block_;        // the last one that carried them
+    std::uint64_t with_properties_ = 0;
     std::optional<measure::ArrivalRecorder> recorder_;
     std::uint64_t retained_ = 0;
     std::uint64_t before_drive_ = 0;

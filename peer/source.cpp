@@ -28,7 +28,7 @@ Source::Source(asio::io_context& io, measure::PeerSpec spec, EventOut out)
 void Source::begin(const measure::Schedule& schedule) {
     const measure::SendSpec& send = *spec_.send;
     publisher_.emplace(client_, static_cast<std::uint8_t>(send.qos), send.window,
-                       facts_.receive_maximum, schedule);
+                       facts_.receive_maximum, schedule, property_block(send.properties));
     offer_.emplace(schedule, send.rate, send.pacing);
     sleep_until(schedule.start_ns);
 }

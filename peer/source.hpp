@@ -12,17 +12,19 @@
 
 namespace mqcore::peer {
 
-class Source final : public ClientParty {
+class Source : public ClientParty {
   public:
     static constexpr std::size_t kMostUnsentBytes = 64 * 1024;
 
     // spec.send must be there, with topics and payload lengths.
     Source(asio::io_context& io, measure::PeerSpec spec, EventOut out);
 
+  protected:
+    void begin(const measure::Schedule& schedule) override;
+
   private:
     enum class State { idle, sleeping, waiting_for_slot, yielding, stopped };
 
-    void begin(const measure::Schedule& schedule) override;
     void pump();
     bool send_one(Nanoseconds now);
     void sleep_until(Nanoseconds at);

@@ -6,7 +6,6 @@ namespace mqcore::measure {
 
 ArrivalRecorder::ArrivalRecorder(const ArrivalSpec& spec, const Schedule& schedule)
     : schedule_(schedule), offer_(schedule, spec.rate, Pacing::tick), tag_(spec.tag),
-      only_length_(spec.payload_bytes.empty() ? 0 : spec.payload_bytes.front()),
       lengths_(spec.payload_bytes),
       fill_(spec.payload_bytes.empty() ? 0 : std::ranges::max(spec.payload_bytes)),
       ledger_(spec.ledger_capacity) {}

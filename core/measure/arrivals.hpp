@@ -9,13 +9,14 @@
 #include "measure/payload.hpp"
 #include "measure/schedule.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace mqcore::measure {
 
 struct ArrivalSpec {
     std::uint32_t tag = 0;                    // of this run
-    std::vector<std::uint32_t> payload_bytes; // every length that may arrive
+    std::vector<std::uint32_t> payload_bytes; // of the sender, round robin by sequence number
     std::optional<double> rate;               // of the sender's fixed offer, for "since due"
     std::uint64_t ledger_capacity = SequenceLedger::kDefaultCapacity;
 };
@@ -39,7 +40,7 @@ class ArrivalRecorder {
             ++window_;
         else if (now >= schedule_.window_end())
             ++drain_;
-        if (!is_expected_length(bytes) || !fill_.intact(payload, bytes)) {
+        if (!is_expected_length(payload, bytes) || !fill_.intact(payload, bytes)) {
             if (damaged_++ == 0)
                 first_damaged_bytes_ = bytes;
             return Verdict::damaged;
@@ -67,13 +68,13 @@ class ArrivalRecorder {
     support::Json to_json() const;
 
   private:
-    bool is_expected_length(std::size_t bytes) const {
-        if (bytes == only_length_)
-            return true;
-        for (const std::uint32_t length : lengths_)
-            if (length == bytes)
-                return true;
-        return false;
+    // Where lengths differ, a sequence number tells which one the message must have.
+    bool is_expected_length(const std::uint8_t* payload, std::size_t bytes) const {
+        if (lengths_.size() == 1) [[likely]]
+            return bytes == lengths_.front();
+        if (!lengths_.empty() && carries_sequence(bytes))
+            return bytes == lengths_[read_sequence(payload) % lengths_.size()];
+        return std::ranges::find(lengths_, bytes) != lengths_.end();
     }
     // A message belongs to the window by the instant it was sent (or due), so that the slowest ones,
     // which arrive in the drain, are not cut off.
@@ -89,7 +90,6 @@ class ArrivalRecorder {
     Schedule schedule_;
     Offer offer_;
     std::uint32_t tag_;
-    std::size_t only_length_;
     std::vector<std::uint32_t> lengths_;
     FillCheck fill_;
     SequenceLedger ledger_;

@@ -70,6 +70,30 @@ Endpoint endpoint_from(const Json& json) {
             .receive_maximum = small_or(json, "receive_maximum", 0)};
 }
 
+Json to_json(const PublishProperties& properties) {
+    JsonArray user;
+    for (const auto& [name, value] : properties.user)
+        user.push_back(JsonArray{name, value});
+    return JsonObject{{"content_type", properties.content_type},
+                      {"response_topic", properties.response_topic},
+                      {"correlation_data", properties.correlation_data},
+                      {"user", std::move(user)}};
+}
+
+PublishProperties properties_from(const Json& json) {
+    const Json* properties = support::find(json, "properties");
+    if (!properties || !properties->is_object())
+        return {};
+    PublishProperties read{.content_type = support::text_or(*properties, "content_type", ""),
+                           .response_topic = support::text_or(*properties, "response_topic", ""),
+                           .correlation_data =
+                               support::text_or(*properties, "correlation_data", "")};
+    if (const Json* user = support::find(*properties, "user"); user && user->is_array())
+        for (const Json& pair : user->get_array())
+            read.user.emplace_back(pair.at(0).as_string(), pair.at(1).as_string());
+    return read;
+}
+
 Json to_json(const SendSpec& send) {
     return JsonObject{{"topics", texts(send.topics)},
                       {"payload_bytes", lengths(send.payload_bytes)},
@@ -78,7 +102,9 @@ Json to_json(const SendSpec& send) {
                       {"pacing", name_of(send.pacing)},
                       {"window", send.window},
                       {"tag", send.tag},
-                      {"limit", optional_number(send.limit)}};
+                      {"limit", optional_number(send.limit)},
+                      {"properties", to_json(send.properties)},
+                      {"topic_alias", send.topic_alias}};
 }
 
 std::optional<SendSpec> send_from(const Json& json) {
@@ -94,7 +120,9 @@ std::optional<SendSpec> send_from(const Json& json) {
                         pacing_of(support::text_or(*send, "pacing", "tick")).value_or(Pacing::tick),
                     .window = small_or(*send, "window", 64),
                     .tag = small_or(*send, "tag", 0),
-                    .limit = limit ? std::optional(limit) : std::nullopt};
+                    .limit = limit ? std::optional(limit) : std::nullopt,
+                    .properties = properties_from(*send),
+                    .topic_alias = static_cast<std::uint16_t>(small_or(*send, "topic_alias", 0))};
 }
 
 Json to_json(const ReceiveSpec& receive) {
@@ -102,7 +130,9 @@ Json to_json(const ReceiveSpec& receive) {
                       {"qos", receive.qos},
                       {"tag", receive.tag},
                       {"payload_bytes", lengths(receive.payload_bytes)},
-                      {"rate", optional_number(receive.rate)}};
+                      {"rate", optional_number(receive.rate)},
+                      {"properties", to_json(receive.properties)},
+                      {"topics", receive.topics}};
 }
 
 std::optional<ReceiveSpec> receive_from(const Json& json) {
@@ -113,7 +143,9 @@ std::optional<ReceiveSpec> receive_from(const Json& json) {
                        .qos = small_or(*receive, "qos", 0),
                        .tag = small_or(*receive, "tag", 0),
                        .payload_bytes = lengths_from(*receive, "payload_bytes"),
-                       .rate = rate_from(*receive)};
+                       .rate = rate_from(*receive),
+                       .properties = properties_from(*receive),
+                       .topics = small_or(*receive, "topics", 1)};
 }
 
 constexpr std::string_view kConnackAnswers[] = {"accept", "refuse", "never"};
@@ -180,11 +212,9 @@ std::optional<Protocol> protocol_of(std::string_view name) {
     return std::nullopt;
 }
 
-constexpr std::pair<PeerRole, std::string_view> kPeerRoles[] = {{PeerRole::sink, "sink"},
-                                                                {PeerRole::source, "source"},
-                                                                {PeerRole::echo, "echo"},
-                                                                {PeerRole::probe, "probe"},
-                                                                {PeerRole::server, "server"}};
+constexpr std::pair<PeerRole, std::string_view> kPeerRoles[] = {
+    {PeerRole::sink, "sink"},     {PeerRole::source, "source"}, {PeerRole::echo, "echo"},
+    {PeerRole::duplex, "duplex"}, {PeerRole::probe, "probe"},   {PeerRole::server, "server"}};
 
 std::string_view name_of(PeerRole role) {
     for (const auto& [value, name] : kPeerRoles)

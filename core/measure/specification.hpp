@@ -28,6 +28,20 @@ struct Endpoint {
     std::uint32_t receive_maximum = 0; // MQTT 5; 0: property not sent
 };
 
+// Properties that every PUBLISH of a sender carries (MQTT 5 section 3.3.2.3). Empty: not sent.
+struct PublishProperties {
+    std::string content_type = {};
+    std::string response_topic = {};
+    std::string correlation_data = {};
+    std::vector<std::pair<std::string, std::string>> user = {};
+
+    bool is_empty() const {
+        return content_type.empty() && response_topic.empty() && correlation_data.empty() &&
+               user.empty();
+    }
+    bool operator==(const PublishProperties&) const = default;
+};
+
 // Messages that one party sends: paced or at capacity, with sequence numbers from 0.
 struct SendSpec {
     std::vector<std::string> topics;          // round robin by sequence number
@@ -39,6 +53,10 @@ struct SendSpec {
     std::uint32_t tag = 0;
     std::optional<std::uint64_t>
         limit; // stop after so many messages; nothing: the schedule ends it
+    PublishProperties properties = {};
+    // MQTT 5 section 3.3.2.3.4: each connection's first message sets this alias for topics[0], every
+    // later one carries the alias and an empty topic. 0: none.
+    std::uint16_t topic_alias = 0;
 };
 
 // Messages that one party receives.
@@ -46,8 +64,11 @@ struct ReceiveSpec {
     std::vector<std::string> filters;
     std::uint32_t qos = 0;
     std::uint32_t tag = 0;
-    std::vector<std::uint32_t> payload_bytes; // every length that may arrive
+    std::vector<std::uint32_t> payload_bytes; // of the sender, round robin by sequence number
     std::optional<double> rate;               // of the sender's fixed offer
+    PublishProperties properties = {};        // of the sender
+    // Of the sender. With several filters, topic n of them belongs to filter n modulo their number.
+    std::uint32_t topics = 1;
 };
 
 // The client worker's task. A round trip sends and receives; a receive point only receives.
@@ -62,10 +83,11 @@ struct WorkerSpec {
     std::vector<std::pair<std::string, std::string>> options; // [driver.ID] of the scenario
 };
 
-// The peer's task. sink: receive. source: send. echo: republish each request as it came.
+// The peer's task. sink: receive. source: send. echo: republish each request as it came. duplex: sink
+// and source at once, on one connection.
 // probe: subscribe to the broker's $SYS counters and report readings on demand. server: listen on
 // loopback and play the broker's part, for tests and check-driver.
-enum class PeerRole { sink, source, echo, probe, server };
+enum class PeerRole { sink, source, echo, duplex, probe, server };
 
 std::string_view name_of(PeerRole role);
 std::optional<PeerRole> peer_role_of(std::string_view name);
@@ -101,8 +123,8 @@ struct ServerBehaviour {
 struct PeerSpec {
     PeerRole role = PeerRole::sink;
     Endpoint endpoint;                  // server: not needed
-    std::optional<SendSpec> send;       // source; echo: topics[0] is where replies go
-    std::optional<ReceiveSpec> receive; // sink, echo
+    std::optional<SendSpec> send;       // source, duplex; echo: topics[0] is where replies go
+    std::optional<ReceiveSpec> receive; // sink, echo, duplex
     std::optional<ServerBehaviour> behaviour = std::nullopt; // server
 };
 

@@ -73,7 +73,6 @@ constexpr BlockColumn kIdleColumns[] = {{"connect_us", "", false},
 
 struct Block {
     Point point;
-    std::string payload;
     std::vector<const Cell*> cells; // in the manifest's order of clients; ranked at capacity
     std::vector<RefusedPair> refused;
     std::vector<std::string> not_run;
@@ -97,14 +96,24 @@ Point point_from(Node node) {
     point.protocol = measure::protocol_of(node.text("protocol")).value_or(measure::Protocol::v311);
     point.has_tls = node.boolean("tls").value_or(false);
     point.question = node.text("question");
+    const auto small = [&](std::string_view key, std::uint32_t fallback) {
+        return static_cast<std::uint32_t>(node.count(key).value_or(fallback));
+    };
+    for (const std::uint64_t bytes : node.counts("payload_bytes"))
+        point.payload_bytes = static_cast<std::uint32_t>(bytes);
+    for (const std::uint64_t bytes : node.counts("packets"))
+        point.packets.push_back(static_cast<std::uint32_t>(bytes));
+    point.topics = small("topics", 1);
+    point.filters = small("filters", 1);
+    point.receive_maximum = small("receive_maximum", 0);
+    point.has_topic_alias = node.boolean("topic_alias").value_or(false);
+    // That there are some is all that a line of words needs.
+    const Node properties = node["properties"];
+    for (const char* key : {"content_type", "response_topic", "correlation_data"})
+        point.properties.content_type += properties.text(key);
+    if (!items_of(properties["user"]).empty())
+        point.properties.user.emplace_back();
     return point;
-}
-
-std::string payload_of(Node point) {
-    std::vector<std::string> lengths;
-    for (const std::uint64_t bytes : point.counts("payload_bytes"))
-        lengths.push_back(support::format_bytes(bytes));
-    return fmt::format("{}", fmt::join(lengths, ", "));
 }
 
 std::string protocol_of(const Point& point) {
@@ -117,7 +126,8 @@ std::string line_of(const Block& block) {
     if (point.kind == Kind::idle)
         return fmt::format("{}, {}", scenario::name_of(point.kind), protocol_of(point));
     return fmt::format("{}, QoS {}, {}, {}, {}", scenario::name_of(point.kind), point.qos,
-                       block.payload, verdict::load_in_words(point), protocol_of(point));
+                       verdict::payload_in_words(point), verdict::load_in_words(point),
+                       protocol_of(point));
 }
 
 std::vector<RefusedPair> refused_pairs(const Json& manifest) {
@@ -138,11 +148,7 @@ std::vector<Block> blocks_of(const Json& manifest, std::span<const Cell> cells) 
     const std::vector<RefusedPair> refused = refused_pairs(manifest);
     std::vector<Block> blocks;
     for (const Json* item : items_of(Node(&manifest)["points"])) {
-        Block block{.point = point_from(Node(item)),
-                    .payload = payload_of(Node(item)),
-                    .cells = {},
-                    .refused = {},
-                    .not_run = {}};
+        Block block{.point = point_from(Node(item)), .cells = {}, .refused = {}, .not_run = {}};
         const std::string& id = block.point.id;
         std::ranges::copy_if(refused, std::back_inserter(block.refused),
                              [&](const RefusedPair& pair) { return pair.point == id; });
@@ -460,7 +466,7 @@ std::string points_table(std::span<const scenario::Scenario> scenarios,
             points.add({{point.id, Paint::bold},
                         {std::string(scenario::name_of(point.kind))},
                         {has_messages ? std::to_string(point.qos) : std::string()},
-                        {has_messages ? support::format_bytes(point.payload_bytes) : std::string()},
+                        {has_messages ? verdict::payload_in_words(point) : std::string()},
                         {verdict::load_in_words(point)},
                         {protocol_of(point)},
                         {point.question, Paint::dim}});

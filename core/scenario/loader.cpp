@@ -3,6 +3,7 @@
 #include "measure/offer.hpp"
 #include "scenario/keys.hpp"
 #include "scenario/profile.hpp"
+#include "scenario/sweep.hpp"
 #include "scenario/topic.hpp"
 #include "support/file.hpp"
 #include "support/quantity.hpp"
@@ -35,7 +36,8 @@ class PointKeys {
               DiagnosticList& diagnostics);
 
     const CheckedValue& operator[](std::string_view key) const; // of a key with a default
-    const CheckedValue* find(std::string_view key) const;
+    const CheckedValue* find(std::string_view key) const;       // said in the file
+    const CheckedValue* find_any(std::string_view key) const;   // or by default
     bool is_own(std::string_view key) const { return own_.written.contains(key); }
     const CheckedTable& own() const { return own_; }
     const std::string& label() const { return label_; }
@@ -214,6 +216,11 @@ const CheckedValue* PointKeys::find(std::string_view key) const {
     return has_meaning(key) ? defaults_.find(key) : nullptr;
 }
 
+const CheckedValue* PointKeys::find_any(std::string_view key) const {
+    const CheckedValue* value = find(key);
+    return value || !has_meaning(key) ? value : built_in_defaults().find(key);
+}
+
 bool PointKeys::has_meaning(std::string_view key) const {
     const CheckedValue* kind = own_.find("kind");
     const auto& rows = scenario_schema().table("point").keys;
@@ -288,6 +295,22 @@ SourceRange range_inside(const CheckedValue& value, std::size_t at, const std::s
             .length = 1};
 }
 
+// Most bytes of a PUBLISH that neither its fixed header nor its payload takes (3.1.1, 5 section 3.3.2).
+std::uint64_t header_bytes(const Point& point) {
+    constexpr std::uint64_t kLengthOfProperties = 4;
+    constexpr std::uint64_t kPropertyOverhead = 5; // identifier and lengths
+    std::uint64_t bytes = 2 + kRunPrefixBytesMax + point.topic.size() + (point.qos > 0 ? 2 : 0);
+    if (point.protocol == measure::Protocol::v5)
+        bytes += 1;
+    if (point.properties.is_empty())
+        return bytes;
+    bytes += kLengthOfProperties + 3 * kPropertyOverhead + point.properties.content_type.size() +
+             point.properties.response_topic.size() + point.properties.correlation_data.size();
+    for (const auto& [name, value] : point.properties.user)
+        bytes += kPropertyOverhead + name.size() + value.size();
+    return bytes;
+}
+
 void read_topic(const PointKeys& keys, Point& point, DiagnosticList& diagnostics) {
     const CheckedValue& topic = keys["topic"];
     point.topic = topic.text;
@@ -303,14 +326,96 @@ void read_topic(const PointKeys& keys, Point& point, DiagnosticList& diagnostics
         diagnostics.warning(where, message, fault->hint);
 }
 
+void read_topics(const PointKeys& keys, Point& point, DiagnosticList& diagnostics) {
+    if (const CheckedValue* topics = keys.find_any("topics"))
+        point.topics = static_cast<std::uint32_t>(topics->integer);
+    const CheckedValue* filters = keys.find_any("filters");
+    if (!filters)
+        return;
+    point.filters = static_cast<std::uint32_t>(filters->integer);
+    if (point.topics % point.filters != 0)
+        diagnostics.error(filters->where,
+                          fmt::format("{} 'filters' do not divide {} 'topics' of {}", point.filters,
+                                      point.topics, keys.label()),
+                          "each filter gets as many topics as every other");
+}
+
+// What only MQTT 5 has.
+void read_v5(const PointKeys& keys, Point& point, DiagnosticList& diagnostics) {
+    const auto text = [&](std::string_view key) {
+        const CheckedValue* value = keys.find_any(key);
+        return value ? value->text : std::string();
+    };
+    if (const CheckedValue* maximum = keys.find_any("receive_maximum"))
+        point.receive_maximum = static_cast<std::uint32_t>(maximum->integer);
+    if (const CheckedValue* alias = keys.find_any("topic_alias"))
+        point.has_topic_alias = alias->boolean;
+    point.properties = {.content_type = text("content_type"),
+                        .response_topic = text("response_topic"),
+                        .correlation_data = text("correlation_data")};
+    if (const CheckedValue* user = keys.find_any("user_properties"))
+        for (const std::string& pair : user->words) {
+            const std::size_t equals = pair.find('=');
+            if (equals == std::string::npos || equals == 0)
+                diagnostics.error(user->where,
+                                  fmt::format("user property \"{}\" of {} is not name=value",
+                                              support::brief(pair), keys.label()),
+                                  "write it like: user_properties = [\"unit=kelvin\"]");
+            else
+                point.properties.user.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
+        }
+    if (point.has_topic_alias && point.topics > 1)
+        diagnostics.error(keys.find_any("topic_alias")->where,
+                          fmt::format("'topic_alias' of {} goes with one topic, not {}",
+                                      keys.label(), point.topics),
+                          "remove 'topics' or 'topic_alias'");
+    if (point.protocol == measure::Protocol::v5)
+        return;
+    for (const std::string_view key : {"receive_maximum", "topic_alias", "content_type",
+                                       "response_topic", "correlation_data", "user_properties"})
+        if (const CheckedValue* value = keys.find(key); value && keys.is_own(key))
+            diagnostics.error(
+                value->key_range,
+                fmt::format("'{}' has no meaning in {} of MQTT 3.1.1", key, keys.label()),
+                "only MQTT 5 has it: write protocol = \"5\", or remove it");
+    point.receive_maximum = 0;
+    point.has_topic_alias = false;
+    point.properties = {};
+}
+
+// False: the point has a payload.
+bool read_packets(const PointKeys& keys, Point& point, DiagnosticList& diagnostics) {
+    const CheckedValue* packets = keys.is_own("payload") ? nullptr : keys.find_any("packets");
+    if (!packets)
+        return false;
+    const std::uint64_t header = header_bytes(point);
+    for (const std::int64_t length : packets->integers) {
+        point.packets.push_back(static_cast<std::uint32_t>(length));
+        if (static_cast<std::uint64_t>(length) < header)
+            diagnostics.error(packets->where,
+                              fmt::format("a packet of {}B of {} has no room for its topic", length,
+                                          keys.label()),
+                              fmt::format("topic and header take up to {}B", header));
+    }
+    if (point.has_topic_alias || !point.properties.is_empty())
+        diagnostics.error(
+            packets->key_range,
+            fmt::format("'packets' of {} go with neither 'topic_alias' nor properties",
+                        keys.label()),
+            "write a payload instead");
+    if (point.packets.empty())
+        diagnostics.error(packets->where, fmt::format("'packets' of {} is empty", keys.label()),
+                          "write it like: packets = [\"127B\", \"128B\"]");
+    else
+        point.payload_bytes = std::ranges::max(point.packets);
+    return true;
+}
+
 // The payload must leave room for the topic and the rest of the variable header (MQTT 3.3.2).
 void read_payload(const PointKeys& keys, Point& point, DiagnosticList& diagnostics) {
     const CheckedValue& payload = keys["payload"];
     point.payload_bytes = static_cast<std::uint32_t>(payload.integer);
-    const std::uint64_t topic = 2 + kRunPrefixBytesMax + point.topic.size();
-    const std::uint64_t identifier = point.qos > 0 ? 2 : 0;
-    const std::uint64_t properties = point.protocol == measure::Protocol::v5 ? 1 : 0;
-    const std::uint64_t most = kPacketBytesMax - topic - identifier - properties;
+    const std::uint64_t most = kPacketBytesMax - header_bytes(point);
     if (point.payload_bytes > most)
         diagnostics.error(
             payload.where,
@@ -362,7 +467,10 @@ Point read_point(const PointKeys& keys, DiagnosticList& diagnostics) {
     read_offer(keys, point, diagnostics);
     warn_of_empty_windows(keys, point, diagnostics);
     read_topic(keys, point, diagnostics);
-    read_payload(keys, point, diagnostics);
+    read_topics(keys, point, diagnostics);
+    read_v5(keys, point, diagnostics);
+    if (!read_packets(keys, point, diagnostics))
+        read_payload(keys, point, diagnostics);
     return point;
 }
 
@@ -377,8 +485,9 @@ std::vector<Point> read_points(const TomlValue& root, const CheckedTable& defaul
         const TomlValue& table = list->value.items[i];
         if (table.type != TomlValue::Type::table)
             return points; // reported with the top level
-        const PointKeys keys(table, defaults, support::label_of(table, schema, i), diagnostics);
-        points.push_back(read_point(keys, diagnostics));
+        const std::string label = support::label_of(table, schema, i);
+        for (const TomlValue& one : expand_sweeps(table, schema, label, diagnostics))
+            points.push_back(read_point(PointKeys(one, defaults, label, diagnostics), diagnostics));
     }
     report_duplicates(points, diagnostics);
     return points;

@@ -5,14 +5,18 @@
 namespace mqcore::scenario {
 namespace {
 
-constexpr std::pair<Kind, std::string_view> kKinds[] = {
-    {Kind::pub, "pub"}, {Kind::sub, "sub"}, {Kind::rtt, "rtt"}, {Kind::idle, "idle"}};
-
-// Which way messages pass the client.
-bool publishes(Kind kind) { return kind == Kind::pub || kind == Kind::rtt; }
-bool subscribes(Kind kind) { return kind == Kind::sub || kind == Kind::rtt; }
+constexpr std::pair<Kind, std::string_view> kKinds[] = {{Kind::pub, "pub"},
+                                                        {Kind::sub, "sub"},
+                                                        {Kind::rtt, "rtt"},
+                                                        {Kind::duplex, "duplex"},
+                                                        {Kind::idle, "idle"}};
 
 } // namespace
+
+bool publishes(Kind kind) { return kind == Kind::pub || kind == Kind::rtt || kind == Kind::duplex; }
+bool subscribes(Kind kind) {
+    return kind == Kind::sub || kind == Kind::rtt || kind == Kind::duplex;
+}
 
 std::string_view name_of(Kind wanted) {
     for (const auto& [kind, name] : kKinds)
@@ -39,8 +43,19 @@ std::vector<std::string> missing_capabilities(const Point& point, const driver::
         missing.push_back(fmt::format("QoS {} publish", point.qos));
     if (subscribes(point.kind) && !(claims.subscribe_qos & qos))
         missing.push_back(fmt::format("QoS {} subscribe", point.qos));
-    if (point.has_tls && !(claims.features & MQCORE_FEATURE_TLS))
-        missing.emplace_back("TLS");
+    const struct {
+        bool is_needed;
+        std::uint32_t feature;
+        const char* words;
+    } features[] = {{point.has_tls, MQCORE_FEATURE_TLS, "TLS"},
+                    {point.filters > 1, MQCORE_FEATURE_FILTER_CALLBACKS, "filter callbacks"},
+                    {publishes(point.kind) && !point.properties.is_empty(),
+                     MQCORE_FEATURE_PUBLISH_PROPERTIES, "PUBLISH properties"},
+                    {point.has_topic_alias, MQCORE_FEATURE_TOPIC_ALIAS, "topic alias"},
+                    {point.receive_maximum > 0, MQCORE_FEATURE_RECEIVE_MAXIMUM, "Receive Maximum"}};
+    for (const auto& [is_needed, feature, words] : features)
+        if (is_needed && !(claims.features & feature))
+            missing.emplace_back(words);
     if (publishes(point.kind) && claims.max_window != 0 && point.window > claims.max_window)
         missing.push_back(
             fmt::format("a window of {} (it has at most {})", point.window, claims.max_window));

@@ -81,6 +81,11 @@ std::vector<Diagnostic> DiagnosticList::in_file_order() const {
     std::ranges::stable_sort(sorted, [](const Diagnostic& a, const Diagnostic& b) {
         return std::pair(a.line, a.column) < std::pair(b.line, b.column);
     });
+    // Several tables made from one say the same about it.
+    const auto repeated = std::ranges::unique(sorted, [](const Diagnostic& a, const Diagnostic& b) {
+        return a.line == b.line && a.column == b.column && a.message == b.message;
+    });
+    sorted.erase(repeated.begin(), repeated.end());
     return sorted;
 }
 

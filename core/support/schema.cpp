@@ -151,6 +151,7 @@ std::string allowed_values(const SchemaKey& key) {
     case KeyType::integers:
         return fmt::format("{} to {}", key.min, key.max);
     case KeyType::bytes:
+    case KeyType::sizes:
         return fmt::format("{:.0f}B to {:.0f}B", key.min, key.max);
     case KeyType::rate:
         return fmt::format("{}/s to {}/s", key.min, key.max);
@@ -195,6 +196,8 @@ std::string_view name_of(KeyType type) {
         return "true or false";
     case KeyType::bytes:
         return "size";
+    case KeyType::sizes:
+        return "list of sizes";
     case KeyType::rate:
         return "rate";
     case KeyType::seconds:
@@ -295,32 +298,37 @@ Accepted check_word(const TomlValue& value, const SchemaKey& key) {
                    .where = value.where};
 }
 
+bool is_size(const SchemaKey& key) {
+    return key.type == KeyType::bytes || key.type == KeyType::sizes;
+}
+
 // Quantities: text with a unit, or a plain number of the base unit.
 Accepted check_quantity(const TomlValue& value, const SchemaKey& key) {
+    const std::string_view name = name_of(is_size(key) ? KeyType::bytes : key.type);
     CheckedValue accepted;
     if (value.type == Type::text) {
         Result<double> parsed = 0.0;
-        if (key.type == KeyType::bytes) {
+        if (is_size(key)) {
             const Result<std::uint64_t> bytes = parse_bytes(value.text);
             parsed = bytes ? Result<double>(static_cast<double>(*bytes)) : bytes.error();
         } else {
             parsed = key.type == KeyType::rate ? parse_rate(value.text) : parse_seconds(value.text);
         }
         if (!parsed)
-            return Refusal{.message = fmt::format("takes a {}, not \"{}\",", name_of(key.type),
-                                                  brief(value.text)),
+            return Refusal{.message =
+                               fmt::format("takes a {}, not \"{}\",", name, brief(value.text)),
                            .hint = parsed.error().hint,
                            .where = value.where};
         accepted.number = *parsed;
     } else if (value.type == Type::integer) {
         accepted.number = static_cast<double>(value.integer);
-    } else if (value.type == Type::number && key.type != KeyType::bytes) {
+    } else if (value.type == Type::number && !is_size(key)) {
         accepted.number = value.number;
     } else {
-        return wrong_type(value, fmt::format("a {}", name_of(key.type)));
+        return wrong_type(value, fmt::format("a {}", name));
     }
     Accepted checked = check_range(accepted.number, value, key, accepted);
-    if (auto* good = std::get_if<CheckedValue>(&checked); good && key.type == KeyType::bytes)
+    if (auto* good = std::get_if<CheckedValue>(&checked); good && is_size(key))
         good->integer = static_cast<std::int64_t>(good->number);
     return checked;
 }
@@ -332,11 +340,12 @@ Accepted check_list(const TomlValue& value, const SchemaKey& key) {
     for (const TomlValue& item : value.items) {
         Accepted checked = key.type == KeyType::words   ? check_word(item, key)
                            : key.type == KeyType::texts ? check_text(item, key)
+                           : key.type == KeyType::sizes ? check_quantity(item, key)
                                                         : check_integer(item, key);
         if (std::holds_alternative<Refusal>(checked))
             return checked;
         const auto& good = std::get<CheckedValue>(checked);
-        if (key.type == KeyType::integers)
+        if (key.type == KeyType::integers || key.type == KeyType::sizes)
             accepted.integers.push_back(good.integer);
         else
             accepted.words.push_back(good.text);
@@ -366,6 +375,7 @@ Accepted check_value(const TomlValue& value, const SchemaKey& key) {
     case KeyType::words:
     case KeyType::texts:
     case KeyType::integers:
+    case KeyType::sizes:
         checked = check_list(value, key);
         break;
     case KeyType::bytes:

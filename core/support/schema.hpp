@@ -26,6 +26,7 @@ enum class KeyType {
     integers, // a list of them
     boolean,
     bytes,   // "16KiB" or a plain number of bytes
+    sizes,   // a list of them
     rate,    // "2000/s" or a plain number per second
     seconds, // "60s" or a plain number of seconds
 };
@@ -42,6 +43,7 @@ struct SchemaKey {
     std::vector<std::string_view> words = {}; // KeyType::word, words: what is allowed
     std::vector<std::string_view> cases = {}; // values of the table's case key with which it has a
                                               // meaning; empty: with every value
+    bool can_sweep = false;                   // a list stands for one table for each of its values
     Presence presence = Presence::optional;
     std::string_view fallback = {};                  // the default as written in TOML; empty: none
     std::string_view example = {};                   // a value as written in TOML
@@ -86,8 +88,8 @@ struct CheckedValue {
     double number = 0;        // rate, seconds
     std::int64_t integer = 0; // integer, bytes
     bool boolean = false;
-    std::vector<std::string> words; // words, texts
-    std::vector<std::int64_t> integers;
+    std::vector<std::string> words;     // words, texts
+    std::vector<std::int64_t> integers; // integers, sizes
     SourceRange key_range;
     SourceRange where; // of the value
 };

@@ -152,6 +152,10 @@ JsonObject text_of(const SchemaKey& key) {
 
 JsonObject list_of(JsonObject item) { return {{"type", "array"}, {"items", std::move(item)}}; }
 
+JsonObject size_of(const SchemaKey& key) {
+    return quantity("integer", "B|kB|KiB|MB|MiB|GB|GiB", key);
+}
+
 JsonObject type_of(const SchemaKey& key) {
     switch (key.type) {
     case KeyType::text:
@@ -169,7 +173,9 @@ JsonObject type_of(const SchemaKey& key) {
     case KeyType::boolean:
         return {{"type", "boolean"}};
     case KeyType::bytes:
-        return quantity("integer", "B|kB|KiB|MB|MiB|GB|GiB", key);
+        return size_of(key);
+    case KeyType::sizes:
+        return list_of(size_of(key));
     case KeyType::rate:
         return quantity("number", "/s|/min", key);
     case KeyType::seconds:
@@ -180,6 +186,11 @@ JsonObject type_of(const SchemaKey& key) {
 
 JsonObject schema_of_key(const SchemaKey& key) {
     JsonObject schema = type_of(key);
+    if (key.can_sweep) {
+        JsonObject several = list_of(schema);
+        several["minItems"] = 1;
+        schema = {{"anyOf", JsonArray{std::move(schema), std::move(several)}}};
+    }
     schema["description"] = key.help;
     if (!key.fallback.empty())
         schema["default"] = json_of(key.fallback);
@@ -248,6 +259,11 @@ JsonObject schema_of_table(const SchemaTable& table) {
 // "size, 0B to 268435455B", "one of: pub, sub", "text of a-z, 0-9 and _".
 std::string value_cell(const SchemaKey& key) {
     const std::string allowed = allowed_values(key);
+    if (key.can_sweep) {
+        SchemaKey one = key;
+        one.can_sweep = false;
+        return fmt::format("{}, or a list of them: a point for each", value_cell(one));
+    }
     switch (key.type) {
     case KeyType::word:
         return fmt::format("one of: {}", allowed);

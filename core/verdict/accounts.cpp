@@ -102,7 +102,8 @@ std::vector<Leg> legs_of(const RunView& run) {
         legs.push_back(leg_between(*run.worker.send, *run.peer.receive, false));
     if (run.peer.send && run.worker.receive) {
         Leg leg = leg_between(*run.peer.send, *run.worker.receive, true);
-        if (!legs.empty() && leg.has_ledger && legs.front().has_ledger) {
+        if (run.kind == scenario::Kind::rtt && !legs.empty() && leg.has_ledger &&
+            legs.front().has_ledger) {
             // An echo forwards the numbers that reached it: what it never saw is no loss of this leg.
             leg.holes -= std::min(leg.holes, legs.front().holes);
             const std::uint64_t end = *legs.front().receiver->frontier;

@@ -23,8 +23,8 @@ Witnessed publishes_at_broker(const RunView& run);        // of client and peer 
 Witnessed client_publishes_at_broker(const RunView& run); // the peer's own taken out
 Witnessed deliveries_by_broker(const RunView& run);       // to client and peer together
 
-// One direction of a run: a sender, the broker, a receiver. pub and sub have one; rtt has two, the
-// second with the sequence numbers of the first.
+// One direction of a run: a sender, the broker, a receiver. pub and sub have one; duplex has two, and
+// rtt has two of which the second has the sequence numbers of the first.
 struct Leg {
     bool is_to_client = false;
     const SendView* sender = nullptr;

@@ -46,11 +46,7 @@ std::optional<measure::Histogram> merged(std::span<const Json* const> runs,
                                          const MetricEntry& entry) {
     std::optional<measure::Histogram> all;
     for (const Json* document : runs) {
-        const RunView run(*document);
-        const Node holder = entry.histogram == "lag"
-                                ? (run.worker.send ? run.worker.send->raw : Node())
-                                : (run.result_receiver() ? run.result_receiver()->raw : Node());
-        const auto histogram = holder.histogram(entry.histogram);
+        const auto histogram = histogram_of(RunView(*document), entry.histogram);
         if (histogram && all)
             all->merge(*histogram);
         else if (histogram)

@@ -18,7 +18,8 @@ using namespace scopes;
 template <class Judge>
 Finding worst_of_legs(const RunView& run, Judge judge) {
     const std::vector<Leg> legs = legs_of(run);
-    if (legs.empty() || (run.kind == Kind::rtt && legs.size() < 2))
+    const bool has_two = run.kind == Kind::rtt || run.kind == Kind::duplex;
+    if (legs.size() < (has_two ? 2u : 1u))
         return unavailable("a party did not report");
     std::optional<Finding> worst;
     for (const Leg& leg : legs) {
@@ -207,6 +208,87 @@ Finding find_payloads_intact(const RunView& run, const Context&) {
                : unavailable("no party reported arrivals");
 }
 
+// Bytes of a run that the broker counted, less the acknowledgements of as many messages; nothing: no
+// such counter. MQTT 3.1.1 and 5, sections 3.4 to 3.7: an acknowledgement without a reason has 4 bytes.
+Count bytes_without_acks(const RunView& run, std::string_view counter, Count acknowledged) {
+    constexpr std::uint64_t kAckBytes[] = {0, 4, 8};
+    const Count bytes = run.counter(counter).delta;
+    if (!bytes || !acknowledged)
+        return std::nullopt;
+    return *bytes - std::min(*bytes, kAckBytes[run.qos] * *acknowledged);
+}
+
+std::uint64_t mean_payload(const RunView& run) {
+    std::uint64_t sum = 0;
+    for (const std::uint32_t bytes : run.payload_bytes)
+        sum += bytes;
+    return run.payload_bytes.empty() ? 0 : sum / run.payload_bytes.size();
+}
+
+// Content of the properties: what is on the wire at least.
+std::uint64_t property_bytes(const RunView& run) {
+    const Node properties = run.raw["spec"]["properties"];
+    std::uint64_t bytes = 0;
+    for (const char* key : {"content_type", "response_topic", "correlation_data"})
+        if (const std::string text = properties.text(key); !text.empty())
+            bytes += 3 + text.size(); // identifier and length
+    if (const Node user = properties["user"]; user && user.json()->is_array())
+        for (const support::Json& pair : user.json()->get_array())
+            bytes += 5 + pair.at(0).as_string().size() + pair.at(1).as_string().size();
+    return bytes;
+}
+
+Finding find_properties_delivered(const RunView& run, const Context&) {
+    if (run.peer.receive) { // the sink has read them
+        const ReceiveView& sink = *run.peer.receive;
+        if (!sink.with_properties || !sink.total)
+            return unavailable("the sink did not report");
+        const std::string detail =
+            fmt::format("{} of {} messages had the properties that the client was to send",
+                        format_count(*sink.with_properties), format_count(*sink.total));
+        return *sink.with_properties == *sink.total ? pass(detail) : blame(Party::client, detail);
+    }
+    // Nobody but the client reads what the broker sends it, so bytes have to tell.
+    const Count messages = run.counter("publish_sent").delta;
+    const Count bytes = bytes_without_acks(run, "bytes_sent",
+                                           run.peer.send ? run.peer.send->completed : std::nullopt);
+    if (!messages || !bytes || *messages == 0)
+        return unavailable("the broker counted neither bytes nor messages");
+    const std::uint64_t each = *bytes / *messages;
+    const std::uint64_t needed = mean_payload(run) + run.topic_bytes + property_bytes(run);
+    const std::string detail = fmt::format(
+        "the broker sent {} bytes a message; payload, topic and properties have {}", each, needed);
+    return each >= needed ? pass(detail) : blame(Party::broker, detail);
+}
+
+Finding find_topic_alias_used(const RunView& run, const Context&) {
+    const Count messages = run.worker.send ? run.worker.send->sent : std::nullopt;
+    const Count acknowledged = run.peer.receive ? run.peer.receive->deliveries() : std::nullopt;
+    const Count bytes = bytes_without_acks(run, "bytes_received", acknowledged);
+    if (!messages || !bytes || *messages == 0)
+        return unavailable(bytes ? "the client did not report what it sent"
+                                 : run.counter("bytes_received").why_unavailable);
+    const std::uint64_t each = *bytes / *messages;
+    const std::uint64_t limit = mean_payload(run) + run.topic_bytes / 2;
+    const std::string detail =
+        fmt::format("{} bytes reached the broker for each publish; payload and half of the topic "
+                    "have {}",
+                    each, limit);
+    return each < limit ? pass(detail) : blame(Party::client, detail);
+}
+
+Finding find_callbacks_matched(const RunView& run, const Context&) {
+    if (!run.worker.receive || !run.worker.receive->catch_all || !run.worker.receive->misdirected)
+        return unavailable("the client did not report");
+    const ReceiveView& receive = *run.worker.receive;
+    if (*receive.catch_all == 0 && *receive.misdirected == 0)
+        return pass(fmt::format("{} messages reached the callbacks of their {} filters",
+                                format_count(receive.total.value_or(0)), run.filters));
+    return blame(Party::client,
+                 fmt::format("{} messages reached no filter's callback, {} that of another filter",
+                             format_count(*receive.catch_all), format_count(*receive.misdirected)));
+}
+
 Finding find_completions_consistent(const RunView& run, const Context&) {
     if (!run.misuse.empty())
         return blame(Party::driver,
@@ -288,6 +370,35 @@ std::vector<CheckEntry> checks_of_delivery() {
          "No payload differs in length or in its fill pattern, at either receiver.",
          {kMessages, kLoaded, kAnyQos},
          find_payloads_intact},
+        {"callbacks_matched",
+         "Each message reached the callback of its filter",
+         "Where the library dispatches to a callback for each filter, every message was counted by "
+         "the "
+         "callback whose filter its topic matches.",
+         "No message came through a catch-all, and none through the callback of another filter: "
+         "its "
+         "sequence number tells the topic it was sent to.",
+         {kSub, kLoaded, kAnyQos, kFilters},
+         find_callbacks_matched},
+        {"properties_delivered",
+         "The MQTT 5 properties were there",
+         "Every message carried the PUBLISH properties of the point.",
+         "Publish: the sink read content type, response topic, correlation data and user "
+         "properties "
+         "of "
+         "every message, and all were as sent. Receive: the broker's bytes sent per message, "
+         "without "
+         "acknowledgements, are at least payload, topic and properties.",
+         {kPub | kSub, kLoaded, kAnyQos, kProperties},
+         find_properties_delivered},
+        {"topic_alias_used",
+         "The topic alias stood for the topic",
+         "The long topic was not sent with each message.",
+         "Bytes that the broker received per publish of the client, without the sink's "
+         "acknowledgements, "
+         "are below the payload and half of the topic.",
+         {kClientSends, kLoaded, kAnyQos, kTopicAlias},
+         find_topic_alias_used},
         {"completions_consistent",
          "The driver's completions can be true",
          "The driver completed no message twice, none that it was not given, none too late, and "

@@ -40,11 +40,21 @@ Finding find_offered_rate_held(const RunView& run, const Context&) {
                      of_offer(*send->sent_window, due) + " due messages were sent in the window");
     // What a publishing client sends, the sink must see at the same pace: a library may take messages
     // over faster than it writes them.
-    if (run.kind == Kind::pub && run.peer.receive && run.peer.receive->window &&
-        !is_held(*run.peer.receive->window, due, run.window_seconds()))
+    if (run.kind != Kind::rtt && run.is_sent_by_client() && run.peer.receive &&
+        run.peer.receive->window && !is_held(*run.peer.receive->window, due, run.window_seconds()))
         return blame(Party::client, of_offer(*run.peer.receive->window, due) +
                                         " due messages reached the sink in the window");
     return pass(of_offer(*send->sent_window, due));
+}
+
+Finding find_source_rate_held(const RunView& run, const Context&) {
+    const std::optional<SendView>& send = run.peer.send;
+    if (!send || !send->sent_window || !send->due_in_window)
+        return unavailable("the source did not report");
+    const std::string detail = of_offer(*send->sent_window, *send->due_in_window);
+    return is_held(*send->sent_window, *send->due_in_window, run.window_seconds())
+               ? pass(detail)
+               : blame(Party::peer, detail + " due messages were sent to the client in the window");
 }
 
 Finding find_responses_kept_up(const RunView& run, const Context&) {
@@ -101,6 +111,13 @@ std::vector<CheckEntry> checks_of_load() {
              held, edge),
          {kMessages, kFixed, kAnyQos},
          find_offered_rate_held},
+        {"source_rate_held",
+         "The source held its half of a duplex point",
+         "The peer sent to the client what the schedule asked for, while it received.",
+         fmt::format("At least {} of the source's messages due in the window were sent in it.{}",
+                     held, edge),
+         {kDuplex, kFixed, kAnyQos},
+         find_source_rate_held},
         {"responses_kept_up",
          "Round trips were answered",
          "The answers came back as fast as the requests left.",
@@ -114,7 +131,7 @@ std::vector<CheckEntry> checks_of_load() {
          fmt::format("At least {} of the messages that the source sent in the window were taken by "
                      "the client in it.{}",
                      held, edge),
-         {kSub, kFixed, kAnyQos},
+         {kPeerSends, kFixed, kAnyQos},
          find_client_kept_up},
     };
 }

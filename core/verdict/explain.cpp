@@ -64,7 +64,7 @@ std::string explain_point(const Point& point) {
     out += paragraph("kind", scenario::name_of(point.kind));
     if (point.kind != scenario::Kind::idle) {
         out += paragraph("QoS", std::to_string(point.qos));
-        out += paragraph("payload", support::format_bytes(point.payload_bytes));
+        out += paragraph("payload", payload_in_words(point));
     }
     out += paragraph("load", load_in_words(point));
     out += paragraph("protocol", fmt::format("MQTT {}{}", measure::name_of(point.protocol),
@@ -88,10 +88,9 @@ std::string points_markdown(std::span<const Scenario> scenarios) {
     for (const Scenario& scenario : scenarios)
         for (const Point& point : scenario.points)
             out += fmt::format("| `{}` | {} | {} | {} | {} | MQTT {}{} | {} |\n", point.id,
-                               scenario::name_of(point.kind), point.qos,
-                               support::format_bytes(point.payload_bytes), load_in_words(point),
-                               measure::name_of(point.protocol), point.has_tls ? ", TLS" : "",
-                               markdown_cell(point.question));
+                               scenario::name_of(point.kind), point.qos, payload_in_words(point),
+                               load_in_words(point), measure::name_of(point.protocol),
+                               point.has_tls ? ", TLS" : "", markdown_cell(point.question));
     return out;
 }
 
@@ -130,13 +129,37 @@ std::string percentiles_markdown() {
 } // namespace
 
 std::string load_in_words(const Point& point) {
-    if (point.rate)
-        return fmt::format("{} {}/s", number_of(*point.rate),
-                           point.kind == scenario::Kind::rtt ? "requests" : "messages");
-    if (!point.is_capacity)
+    if (!point.rate && !point.is_capacity)
         return "idle";
-    const bool has_window = point.qos > 0 && point.kind != scenario::Kind::sub;
-    return has_window ? fmt::format("capacity, {} in flight", point.window) : "capacity";
+    const bool is_duplex = point.kind == scenario::Kind::duplex;
+    std::string words =
+        point.rate ? fmt::format("{} {}/s", number_of(*point.rate),
+                                 point.kind == scenario::Kind::rtt ? "requests" : "messages")
+                   : "capacity";
+    if (is_duplex)
+        words += " each way";
+    if (!point.rate && point.qos > 0 && point.kind != scenario::Kind::sub)
+        words += fmt::format(", {} in flight", point.window);
+    if (point.topics > 1)
+        words += fmt::format(", {} topics", format_count(point.topics));
+    if (point.filters > 1)
+        words += fmt::format(", {} callbacks", format_count(point.filters));
+    if (point.receive_maximum)
+        words += fmt::format(", Receive Maximum {}", point.receive_maximum);
+    if (point.has_topic_alias)
+        words += ", topic alias";
+    if (!point.properties.is_empty())
+        words += ", properties";
+    return words;
+}
+
+std::string payload_in_words(const Point& point) {
+    if (point.packets.empty())
+        return support::format_bytes(point.payload_bytes);
+    std::vector<std::string> lengths;
+    for (const std::uint32_t bytes : point.packets)
+        lengths.push_back(support::format_bytes(bytes));
+    return fmt::format("packets of {}", fmt::join(lengths, ", "));
 }
 
 support::Result<std::string> explain(std::string_view id, std::span<const Scenario> scenarios) {

@@ -19,8 +19,10 @@ support::Result<std::string> explain(std::string_view id,
 // Every id that explain() knows, in the table's order, points last.
 std::vector<std::string> explainable_ids(std::span<const scenario::Scenario> scenarios);
 
-// "2,000 messages/s", "capacity, 64 in flight", "idle".
+// "2,000 messages/s, 1,000 topics", "capacity, 64 in flight", "idle".
 std::string load_in_words(const scenario::Point& point);
+// "256 B", "packets of 127 B, 128 B"
+std::string payload_in_words(const scenario::Point& point);
 
 // Statuses, checks, flags and metrics as Markdown; with scenarios also their points.
 std::string methodology_markdown(std::span<const scenario::Scenario> scenarios = {});

@@ -118,16 +118,38 @@ MetricValue compute_in_flight(const RunView& run) {
     return known(static_cast<double>(*sent.value - std::min(*sent.value, counted)));
 }
 
-// Latency histograms of the result's receiver, and the lag of the client's sender.
-MetricValue quantile_of(const RunView& run, std::string_view name, double quantile) {
-    const bool is_lag = name == "lag";
-    const Node holder = is_lag ? (run.worker.send ? run.worker.send->raw : Node())
-                               : (run.result_receiver() ? run.result_receiver()->raw : Node());
-    if (!holder)
+MetricValue compute_effective_window(const RunView& run) {
+    return scaled(run.effective_window(), 1,
+                  run.qos == 0 ? "QoS 0 has no acknowledgements"
+                               : "neither side of the connection named a limit");
+}
+
+// Where the run holds each histogram.
+struct Place {
+    std::string_view name;
+    enum { result, sender, client_receiver } holder;
+    std::string_view key;
+};
+constexpr Place kPlaces[] = {{"transit", Place::result, "transit"},
+                             {"since_due", Place::result, "since_due"},
+                             {"lag", Place::sender, "lag"},
+                             {"receive_transit", Place::client_receiver, "transit"},
+                             {"receive_since_due", Place::client_receiver, "since_due"}};
+
+Node holder_of(const RunView& run, const Place& place) {
+    if (place.holder == Place::sender)
+        return run.worker.send ? run.worker.send->raw : Node();
+    const std::optional<ReceiveView>& receiver =
+        place.holder == Place::result ? run.result_receiver() : run.worker.receive;
+    return receiver ? receiver->raw : Node();
+}
+
+MetricValue quantile_of(const RunView& run, const Place& place, double quantile) {
+    const bool is_lag = place.holder == Place::sender;
+    if (!holder_of(run, place))
         return unknown(is_lag ? "the client did not report what it sent"
                               : "the receiver did not report");
-    const std::optional<measure::Histogram> histogram = holder.histogram(name);
-    if (histogram) {
+    if (const auto histogram = histogram_of(run, place.name)) {
         const auto at = quantile >= 1 ? histogram->max() : histogram->quantile(quantile);
         return known(static_cast<double>(*at) * 1e-3);
     }
@@ -136,7 +158,7 @@ MetricValue quantile_of(const RunView& run, std::string_view name, double quanti
             return unknown(fmt::format("a payload of {} carries no stamp of {} bytes",
                                        support::format_bytes(bytes), measure::kStampBytes));
     for (const std::uint32_t bytes : run.payload_bytes)
-        if (name == "since_due" && !measure::carries_sequence(bytes))
+        if (place.key == "since_due" && !measure::carries_sequence(bytes))
             return unknown(
                 fmt::format("a payload of {} carries no sequence number, so its due time "
                             "is not known",
@@ -160,7 +182,7 @@ constexpr Quantile kQuantiles[] = {
 };
 
 struct Delay {
-    std::string histogram;
+    std::string id;
     std::string title;
     std::string words; // after the quantile's
     std::string computed;
@@ -170,14 +192,13 @@ struct Delay {
 // A function pointer that knows its histogram and quantile.
 template <std::size_t delay, std::size_t quantile>
 MetricValue compute_quantile(const RunView& run) {
-    constexpr std::string_view kHistograms[] = {"transit", "since_due", "lag"};
-    return quantile_of(run, kHistograms[delay], kQuantiles[quantile].quantile);
+    return quantile_of(run, kPlaces[delay], kQuantiles[quantile].quantile);
 }
 
 template <std::size_t delay, std::size_t... quantiles>
 void add_quantiles(std::vector<MetricEntry>& entries, const Delay& of,
                    std::index_sequence<quantiles...>) {
-    (entries.push_back({.id = fmt::format("{}_{}_us", of.histogram, kQuantiles[quantiles].id),
+    (entries.push_back({.id = fmt::format("{}_{}_us", of.id, kQuantiles[quantiles].id),
                         .title = fmt::format("{} {}", of.title, kQuantiles[quantiles].title),
                         .says = fmt::format("{}: {}", kQuantiles[quantiles].words, of.words),
                         .computed = of.computed,
@@ -185,7 +206,7 @@ void add_quantiles(std::vector<MetricEntry>& entries, const Delay& of,
                         .unit = Unit::microseconds,
                         .direction = Direction::lower,
                         .compute = compute_quantile<delay, quantiles>,
-                        .histogram = of.histogram,
+                        .histogram = of.id,
                         .quantile = kQuantiles[quantiles].quantile}),
      ...);
 }
@@ -391,6 +412,17 @@ std::vector<MetricEntry> make_metrics() {
          compute_never_sent,
          {},
          0},
+        {"effective_window",
+         "window",
+         "Most QoS 1 and 2 messages that could be unfinished at once.",
+         "Where the client sends: the smaller of the point's window and, over MQTT 5, the broker's "
+         "Receive Maximum. Where it only receives: its own Receive Maximum.",
+         {kMessages, kLoaded, kQos12},
+         Unit::count,
+         Direction::none,
+         compute_effective_window,
+         {},
+         0},
     };
     add_quantiles<0>(
         entries,
@@ -422,10 +454,29 @@ std::vector<MetricEntry> make_metrics() {
          "every client. Lags of different regimes do not compare.",
          {kClientSends, kFixed, kAnyQos}},
         kAll);
+    add_quantiles<3>(entries,
+                     {"receive_transit",
+                      "receive",
+                      "time from the peer's publish to the client's arrival.",
+                      "As transit, of the messages that the client received while it published.",
+                      {kDuplex, kLoaded, kAnyQos}},
+                     kAll);
+    add_quantiles<4>(entries,
+                     {"receive_since_due",
+                      "receive due",
+                      "time from when the peer's message was due to the client's arrival.",
+                      "As since due, of the messages that the client received while it published.",
+                      {kDuplex, kFixed, kAnyQos}},
+                     kAll);
     return entries;
 }
 
 } // namespace
+
+std::optional<measure::Histogram> histogram_of(const RunView& run, std::string_view name) {
+    const auto* place = std::ranges::find(kPlaces, name, &Place::name);
+    return place == std::end(kPlaces) ? std::nullopt : holder_of(run, *place).histogram(place->key);
+}
 
 const std::vector<MetricEntry>& metrics() {
     static const std::vector<MetricEntry> kEntries = make_metrics();

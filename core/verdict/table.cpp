@@ -39,9 +39,11 @@ constexpr std::string_view kPartyNames[] = {"client", "driver", "peer",
                                             "broker", "host",   "harness"};
 constexpr std::string_view kUnitSymbols[] = {"/s", "µs", "ms", "%", "KiB", ""};
 // In the order of scenario::Kind and of Load.
-constexpr std::string_view kKindWords[] = {"publish", "receive", "round trip", "idle"};
+constexpr std::string_view kKindWords[] = {"publish", "receive", "round trip", "duplex", "idle"};
 constexpr std::string_view kLoadWords[] = {"at capacity", "at a fixed rate", "idle"};
 constexpr std::string_view kQosWords[] = {"0", "1", "2"};
+constexpr std::string_view kFeatureWords[] = {"callbacks for filters", "properties",
+                                              "a topic alias"};
 
 } // namespace
 
@@ -61,7 +63,8 @@ bool Scope::covers(const RunView& run) const {
     const auto has = [](std::uint32_t set, auto bit) {
         return (set >> static_cast<std::uint32_t>(bit) & 1u) != 0;
     };
-    return has(kinds, run.kind) && has(loads, run.load) && has(qos, run.qos);
+    return has(kinds, run.kind) && has(loads, run.load) && has(qos, run.qos) &&
+           (run.features & features) == features;
 }
 
 std::string in_words(const Scope& scope) {
@@ -81,6 +84,8 @@ std::string in_words(const Scope& scope) {
         text += ' ' + loads;
     if (!qos.empty())
         text += ", QoS " + qos;
+    if (scope.features)
+        text += ", with " + list_of(kFeatureWords, scope.features);
     return text;
 }
 

@@ -26,11 +26,13 @@ std::string_view name_of(Outcome outcome);
 std::string_view name_of(Party party);
 std::optional<Status> status_of(std::string_view name);
 
-// On which points an entry applies. Sets of kinds, loads and QoS as bits.
+// On which points an entry applies. Sets of kinds, loads and QoS as bits; a point must ask for all
+// features named.
 struct Scope {
-    std::uint32_t kinds = 0; // 1 << scenario::Kind
-    std::uint32_t loads = 0; // 1 << Load
-    std::uint32_t qos = 7;   // 1 << QoS
+    std::uint32_t kinds = 0;    // 1 << scenario::Kind
+    std::uint32_t loads = 0;    // 1 << Load
+    std::uint32_t qos = 7;      // 1 << QoS
+    std::uint32_t features = 0; // 1 << Feature
 
     bool covers(const RunView& run) const;
 };
@@ -75,9 +77,12 @@ struct MetricEntry {
     MetricValue (*compute)(const RunView& run);
     // A percentile is taken again from the merged histogram of a cell's valid runs: which one, and
     // the quantile (1: the largest sample). Empty: the cell's value is the median of its runs.
-    std::string histogram; // "transit", "since_due", "lag"
+    std::string histogram; // "transit", "since_due", "lag", "receive_transit", "receive_since_due"
     double quantile = 0;
 };
+
+// Which of a run's histograms a metric's `histogram` names; nothing: the run has none with a sample.
+std::optional<measure::Histogram> histogram_of(const RunView& run, std::string_view name);
 
 struct StatusEntry {
     Status status;

@@ -45,6 +45,9 @@ ReceiveView receive_view(Node node) {
             .retained = node.count("retained"),
             .before_drive = node.count("before_drive"),
             .qos2_repeated = node.count("qos2_repeated"),
+            .with_properties = node.count("with_properties"),
+            .catch_all = node.count("catch_all"),
+            .misdirected = node.count("misdirected"),
             .raw = node};
 }
 
@@ -87,6 +90,21 @@ std::vector<std::uint32_t> payload_lengths(Node spec) {
     for (const std::uint64_t bytes : spec.counts("payload_bytes"))
         lengths.push_back(static_cast<std::uint32_t>(bytes));
     return lengths;
+}
+
+std::uint32_t features_of(Node spec) {
+    const Node properties = spec["properties"];
+    bool has_properties = false;
+    for (const char* key : {"content_type", "response_topic", "correlation_data"})
+        has_properties |= !properties.text(key).empty();
+    const Node user = properties["user"];
+    has_properties |= user && user.json()->is_array() && !user.json()->get_array().empty();
+    const auto bit = [](Feature feature, bool is_there) {
+        return is_there ? 1u << static_cast<unsigned>(feature) : 0u;
+    };
+    return bit(Feature::filters, spec.count("filters").value_or(1) > 1) |
+           bit(Feature::properties, has_properties) |
+           bit(Feature::topic_alias, spec.boolean("topic_alias").value_or(false));
 }
 
 // The driver's own claim, as the worker read it from the loaded library.
@@ -225,6 +243,9 @@ RunView::RunView(const Json& run) : raw(&run) {
     load = kind == scenario::Kind::idle ? Load::idle : rate ? Load::fixed : Load::capacity;
     qos = static_cast<std::uint32_t>(std::min<std::uint64_t>(spec.count("qos").value_or(0), 2));
     payload_bytes = payload_lengths(spec);
+    topic_bytes = spec.count("topic_bytes").value_or(0);
+    filters = spec.count("filters").value_or(1);
+    features = features_of(spec);
     protocol = spec.text("protocol");
     pacing = measure::pacing_of(spec.text("pacing")).value_or(measure::Pacing::tick);
     const Node schedule = raw["schedule"];
@@ -274,7 +295,22 @@ bool RunView::has_witness() const {
 }
 
 Count RunView::confirmed_in_window() const {
-    return result_receiver() ? result_receiver()->window : std::nullopt;
+    const Count first = result_receiver() ? result_receiver()->window : std::nullopt;
+    if (kind != scenario::Kind::duplex || !first)
+        return first;
+    const Count second = worker.receive ? worker.receive->window : std::nullopt;
+    return second ? Count(*first + *second) : std::nullopt;
+}
+
+Count RunView::effective_window() const {
+    const Node spec = raw["spec"];
+    if (qos == 0)
+        return std::nullopt;
+    if (kind == scenario::Kind::sub)
+        return spec.count("receive_maximum");
+    const Count asked = spec.count("window");
+    const Count allowed = protocol == "5" ? peer.raw["connected"].count("receive_maximum") : asked;
+    return asked && allowed ? Count(std::min(*asked, *allowed)) : std::nullopt;
 }
 
 } // namespace mqcore::verdict

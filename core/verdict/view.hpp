@@ -41,6 +41,9 @@ class Node {
     const support::Json* json_ = nullptr;
 };
 
+// What a point asks for beyond messages.
+enum class Feature { filters, properties, topic_alias };
+
 enum class Load { capacity, fixed, idle };
 std::string_view name_of(Load load);
 
@@ -57,8 +60,11 @@ struct ReceiveView {
     Count distinct, duplicates, reordered, beyond, frontier, lost_below_frontier;
     std::vector<std::uint64_t> first_lost, first_duplicates;
     Count dup_flagged, retained;
-    // Of the peer alone: before the drive began, and QoS 2 publishes that came again before PUBREL.
-    Count before_drive, qos2_repeated;
+    // Of the peer alone: before the drive began, QoS 2 publishes that came again before PUBREL, and
+    // messages with the properties that were sent.
+    Count before_drive, qos2_repeated, with_properties;
+    // Of the client alone: to no callback of a filter, and to that of another filter.
+    Count catch_all, misdirected;
     Node raw;
 
     // Every PUBLISH that came in, strays and repetitions included: what the broker must have sent.
@@ -106,7 +112,10 @@ class RunView {
     Load load = Load::idle;
     std::uint32_t qos = 0;
     std::vector<std::uint32_t> payload_bytes;
-    Number rate; // of the fixed offer
+    std::uint64_t topic_bytes = 0;
+    std::uint64_t filters = 1;
+    std::uint32_t features = 0; // 1 << Feature
+    Number rate;                // of the fixed offer
     std::string protocol;
     measure::Pacing pacing = measure::Pacing::tick;
     std::uint64_t window_ns = 0;
@@ -134,15 +143,19 @@ class RunView {
 
     bool has_messages() const { return kind != scenario::Kind::idle; }
     double window_seconds() const { return static_cast<double>(window_ns) * 1e-9; }
-    bool is_sent_by_client() const {
-        return kind == scenario::Kind::pub || kind == scenario::Kind::rtt;
-    }
-    // The receiver whose arrivals are the point's result: the peer's sink on pub, else the client.
+    bool is_sent_by_client() const { return scenario::publishes(kind); }
+    // The receiver whose latencies are the point's result: the peer's sink on pub and duplex, else the
+    // client. A duplex point has those of the client beside them.
     const std::optional<ReceiveView>& result_receiver() const {
-        return kind == scenario::Kind::pub ? peer.receive : worker.receive;
+        const bool is_peer = kind == scenario::Kind::pub || kind == scenario::Kind::duplex;
+        return is_peer ? peer.receive : worker.receive;
     }
-    // Messages of the window that the other party confirms; the rate and costs per message use it.
+    // Messages of the window that the receiving party confirms, on duplex points of both directions;
+    // the rate and costs per message use it.
     Count confirmed_in_window() const;
+    // Most messages that may be unfinished on the client's connection at once, whoever sets the limit
+    // (MQTT 5 sections 3.1.2.11.3 and 3.2.2.3.3); nothing: not known, or QoS 0.
+    Count effective_window() const;
 };
 
 } // namespace mqcore::verdict

@@ -29,9 +29,14 @@ using support::JsonObject;
 class RunView {
   public:
     explicit RunView(const measure::WorkerSpec& spec) {
-        if (spec.send)
+        if (spec.send) {
             for (const std::string& topic : spec.send->topics)
                 topics_.push_back(topic.c_str());
+            if (spec.send->topic_alias)
+                topics_.push_back(""); // PacingSource answers it once the alias is set
+            if (!spec.send->properties.is_empty())
+                set_properties(spec.send->properties);
+        }
         if (spec.receive)
             for (const std::string& filter : spec.receive->filters)
                 filters_.push_back(filter.c_str());
@@ -61,14 +66,39 @@ class RunView {
                 .window = spec.send ? spec.send->window : 0,
                 .payload_bytes_max = largest,
                 .connection_count = spec.connections,
-                .receive_maximum = endpoint.receive_maximum};
+                .receive_maximum = endpoint.receive_maximum,
+                .properties = spec.send && !spec.send->properties.is_empty() ? &set_ : nullptr,
+                .properties_count = spec.send && !spec.send->properties.is_empty() ? 1u : 0u,
+                .topic_alias_max = spec.send ? spec.send->topic_alias : 0u};
     }
+    RunView(const RunView&) = delete;
+    RunView& operator=(const RunView&) = delete;
 
     const mqcore_run& run() const { return run_; }
 
   private:
+    void set_properties(const measure::PublishProperties& from) {
+        const auto text = [](const std::string& value) {
+            return value.empty() ? nullptr : value.c_str();
+        };
+        for (const auto& [name, value] : from.user)
+            user_.push_back({name.c_str(), value.c_str()});
+        properties_ = {
+            .size = sizeof(mqcore_properties),
+            .user_count = static_cast<std::uint32_t>(user_.size()),
+            .user = user_.data(),
+            .content_type = text(from.content_type),
+            .response_topic = text(from.response_topic),
+            .correlation_data = reinterpret_cast<const std::uint8_t*>(text(from.correlation_data)),
+            .correlation_data_bytes = static_cast<std::uint32_t>(from.correlation_data.size()),
+            .reserved = 0};
+    }
+
     std::vector<const char*> topics_, filters_;
     std::vector<mqcore_option> options_;
+    std::vector<mqcore_user_property> user_;
+    mqcore_properties properties_{};
+    const mqcore_properties* set_ = &properties_;
     mqcore_run run_{};
 };
 

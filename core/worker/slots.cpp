@@ -16,6 +16,7 @@ constexpr std::size_t kLine = 64;
 SlotTable::SlotTable(const measure::SendSpec& send)
     : window_(send.window), tag_(send.tag),
       payload_bytes_(send.payload_bytes.empty() ? 0 : std::ranges::max(send.payload_bytes)),
+      has_properties_(!send.properties.is_empty()), topic_alias_(send.topic_alias),
       messages_(std::make_unique<mqcore_message[]>(window_)),
       free_(std::make_unique<std::uint32_t[]>(window_)),
       next_(std::make_unique<std::uint32_t[]>(window_)),
@@ -47,7 +48,8 @@ void SlotTable::prepare_up_to(std::uint32_t slot) {
         mqcore_message& message = messages_[prepared_];
         message.payload = payload_bytes_ ? payload(prepared_) : nullptr;
         message.slot = static_cast<std::uint16_t>(prepared_);
-        message.properties = MQCORE_NONE;
+        message.properties = has_properties_ ? 0 : MQCORE_NONE;
+        message.topic_alias = topic_alias_;
     }
 }
 

@@ -73,6 +73,8 @@ class SlotTable {
     std::uint32_t tag_;
     std::size_t stride_;
     std::size_t payload_bytes_;
+    bool has_properties_;
+    std::uint16_t topic_alias_;
     std::uint32_t prepared_ = 0;
     std::uint32_t free_count_ = 0;
     std::unique_ptr<mqcore_message[]> messages_;

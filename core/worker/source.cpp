@@ -94,6 +94,8 @@ int32_t PacingSource::answer(const mqcore_message** message) {
         out.topic = static_cast<std::uint16_t>(topic_turn_);
         topic_turn_ = topic_turn_ + 1 == send_->topics.size() ? 0 : topic_turn_ + 1;
     }
+    if (send_->topic_alias)
+        out.topic = sequence < connections_ ? 0 : 1; // a connection's first message sets the alias
     if (connections_ > 1)
         out.connection = static_cast<std::uint32_t>(sequence % connections_);
     const std::uint32_t bytes = send_->payload_bytes[length_turn_];
@@ -229,6 +231,7 @@ CountingSink::CountingSink(PacingSource& source, const std::optional<measure::Re
                                  .rate = receive->rate},
             schedule);
         by_filter_.resize(receive->filters.size());
+        topics_ = receive->topics;
     }
 }
 
@@ -255,17 +258,27 @@ void CountingSink::take_arrival(const void* payload, std::uint32_t bytes, std::u
     std::atomic_signal_fence(std::memory_order_seq_cst);
     if (!is_closed_.load(std::memory_order_seq_cst)) {
         if (arrivals_) {
-            arrivals_->record(payload, bytes, now);
-            if (filter < by_filter_.size())
+            const auto verdict = arrivals_->record(payload, bytes, now);
+            if (filter < by_filter_.size()) {
                 ++by_filter_[filter];
-            else
+                if (verdict == measure::ArrivalRecorder::Verdict::counted &&
+                    measure::carries_sequence(bytes))
+                    check_filter(static_cast<const std::uint8_t*>(payload), filter);
+            } else {
                 ++catch_all_;
+            }
             page_.received.store(arrivals_->total(), std::memory_order_relaxed);
         } else {
             unexpected_.fetch_add(1, std::memory_order_relaxed);
         }
     }
     is_inside_.store(false, std::memory_order_release);
+}
+
+// The sender goes through its topics in turn, so the sequence number tells the topic and its filter.
+void CountingSink::check_filter(const std::uint8_t* payload, std::uint32_t filter) {
+    if (measure::read_sequence(payload) % topics_ % by_filter_.size() != filter) [[unlikely]]
+        ++misdirected_;
 }
 
 // --- measured path ends ---
@@ -288,6 +301,7 @@ Json CountingSink::report() const {
             by_filter[std::to_string(filter)] = by_filter_[filter];
     report["by_filter"] = std::move(by_filter);
     report["catch_all"] = catch_all_;
+    report["misdirected"] = misdirected_;
     return report;
 }
 

@@ -98,6 +98,8 @@ class CountingSink : public mqcore_sink {
     void take_arrival(const void* payload, std::uint32_t bytes, std::uint32_t filter);
 
   private:
+    void check_filter(const std::uint8_t* payload, std::uint32_t filter);
+
     PacingSource& source_;
     measure::ControlPage& page_;
     MisuseLog& misuse_;
@@ -108,7 +110,9 @@ class CountingSink : public mqcore_sink {
     alignas(128) std::atomic<bool> is_inside_{false}; // a thread is recording an arrival
     std::unique_ptr<measure::ArrivalRecorder> arrivals_;
     std::vector<std::uint64_t> by_filter_;
+    std::uint32_t topics_ = 1;
     std::uint64_t catch_all_ = 0;
+    std::uint64_t misdirected_ = 0; // to the callback of another filter
     std::atomic<std::uint64_t> unexpected_{0};
 };
 

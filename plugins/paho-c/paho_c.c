@@ -43,6 +43,7 @@ struct driver {
         connections; /* run->connection_count                                              */
     slot* slots;     /* run->window                                                        */
     int* filter_qos; /* run->filter_count times run->filter_qos                            */
+    MQTTProperties properties; /* of every PUBLISH; none: count is 0                              */
 
     /* Null before drive() and once disconnect() has begun: then callbacks have nobody to tell. */
     _Atomic(mqcore_sink*) sink;
@@ -412,6 +413,58 @@ static int32_t publish(driver* self, const mqcore_message* message,
                           message->retain, options);
 }
 
+static MQTTLenString length_and_data(const void* data, size_t bytes) {
+    MQTTLenString it = {.len = (int)bytes, .data = (char*)data};
+    return it;
+}
+
+static int32_t add_property(driver* self, enum MQTTPropertyCodes code, const void* data,
+                            size_t bytes, const char* value) {
+    MQTTProperty property;
+    int failed;
+
+    memset(&property, 0, sizeof property);
+    property.identifier = code;
+    property.value.data = length_and_data(data, bytes);
+    if (value)
+        property.value.value = length_and_data(value, strlen(value));
+    failed = MQTTProperties_add(&self->properties, &property);
+    return failed ? failed_call(self, "MQTTProperties_add", failed) : MQCORE_OK;
+}
+
+/* The library copies them for each message. All of a run's messages carry the same. */
+static int32_t make_properties(driver* self) {
+    const mqcore_run* run = self->run;
+    int32_t status = MQCORE_OK;
+
+    if (run->properties_count > 0) {
+        const mqcore_properties* set = run->properties[0];
+        if (set->content_type)
+            status = add_property(self, MQTTPROPERTY_CODE_CONTENT_TYPE, set->content_type,
+                                  strlen(set->content_type), NULL);
+        if (status == MQCORE_OK && set->response_topic)
+            status = add_property(self, MQTTPROPERTY_CODE_RESPONSE_TOPIC, set->response_topic,
+                                  strlen(set->response_topic), NULL);
+        if (status == MQCORE_OK && set->correlation_data)
+            status = add_property(self, MQTTPROPERTY_CODE_CORRELATION_DATA, set->correlation_data,
+                                  set->correlation_data_bytes, NULL);
+        for (uint32_t i = 0; status == MQCORE_OK && i < set->user_count; ++i)
+            status = add_property(self, MQTTPROPERTY_CODE_USER_PROPERTY, set->user[i].name,
+                                  strlen(set->user[i].name), set->user[i].value);
+    }
+    if (status == MQCORE_OK && run->topic_alias_max > 0) {
+        MQTTProperty alias;
+        int failed;
+        memset(&alias, 0, sizeof alias);
+        alias.identifier = MQTTPROPERTY_CODE_TOPIC_ALIAS;
+        alias.value.integer2 = (unsigned short)run->topic_alias_max;
+        failed = MQTTProperties_add(&self->properties, &alias);
+        if (failed)
+            status = failed_call(self, "MQTTProperties_add", failed);
+    }
+    return status;
+}
+
 static int32_t paho_drive(void* opaque, mqcore_source* source, mqcore_sink* sink) {
     driver* self = opaque;
     MQTTAsync_responseOptions options = MQTTAsync_responseOptions_initializer;
@@ -420,6 +473,7 @@ static int32_t paho_drive(void* opaque, mqcore_source* source, mqcore_sink* sink
     if (self->run->protocol == MQCORE_V5) {
         options.onSuccess5 = on_sent5;
         options.onFailure5 = on_send_failed5;
+        options.properties = self->properties;
     } else {
         options.onSuccess = on_sent;
         options.onFailure = on_send_failed;
@@ -512,6 +566,8 @@ static int32_t paho_connect(void* opaque, const mqcore_run* run) {
         return MQCORE_CONFIG;
     }
     status = allocate(self);
+    if (status == MQCORE_OK)
+        status = make_properties(self);
     if (status != MQCORE_OK)
         return status;
 
@@ -594,6 +650,8 @@ static int32_t paho_disconnect(void* opaque) {
                  early);
         self->host->log(self->host, MQCORE_LOG_WARNING, text);
     }
+    MQTTProperties_free(&self->properties);
+    memset(&self->properties, 0, sizeof self->properties);
     free(self->connections);
     free(self->slots);
     free(self->filter_qos);
@@ -620,8 +678,9 @@ static const mqcore_info kInfo = {
     .protocols = MQCORE_V311 | MQCORE_V5,
     .publish_qos = MQCORE_QOS0 | MQCORE_QOS1 | MQCORE_QOS2,
     .subscribe_qos = MQCORE_QOS0 | MQCORE_QOS1 | MQCORE_QOS2,
-    .features =
-        MQCORE_FEATURE_TLS | MQCORE_FEATURE_RECEIVE_MAXIMUM | MQCORE_FEATURE_MANY_CONNECTIONS,
+    .features = MQCORE_FEATURE_TLS | MQCORE_FEATURE_PUBLISH_PROPERTIES |
+                MQCORE_FEATURE_TOPIC_ALIAS | MQCORE_FEATURE_RECEIVE_MAXIMUM |
+                MQCORE_FEATURE_MANY_CONNECTIONS,
     .max_window = 65534,
     .qos0_completion = MQCORE_QOS0_WRITTEN,
 };

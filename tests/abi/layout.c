@@ -39,6 +39,20 @@ static const field kFields[] = {
     FIELD(mqcore_option, key),
     FIELD(mqcore_option, value),
 
+    BEGIN(mqcore_user_property),
+    FIELD(mqcore_user_property, name),
+    FIELD(mqcore_user_property, value),
+
+    BEGIN(mqcore_properties),
+    FIELD(mqcore_properties, size),
+    FIELD(mqcore_properties, user_count),
+    FIELD(mqcore_properties, user),
+    FIELD(mqcore_properties, content_type),
+    FIELD(mqcore_properties, response_topic),
+    FIELD(mqcore_properties, correlation_data),
+    FIELD(mqcore_properties, correlation_data_bytes),
+    FIELD(mqcore_properties, reserved),
+
     BEGIN(mqcore_run),
     FIELD(mqcore_run, size),
     FIELD(mqcore_run, protocol),
@@ -58,6 +72,9 @@ static const field kFields[] = {
     FIELD(mqcore_run, payload_bytes_max),
     FIELD(mqcore_run, connection_count),
     FIELD(mqcore_run, receive_maximum),
+    FIELD(mqcore_run, properties),
+    FIELD(mqcore_run, properties_count),
+    FIELD(mqcore_run, topic_alias_max),
 
     BEGIN(mqcore_message),
     FIELD(mqcore_message, payload),

@@ -133,6 +133,15 @@ inline Json base_document(const Asked& asked) {
                             {"pacing", "tick"},
                             {"keepalive_s", 60},
                             {"topic", "bench"},
+                            {"topics", 1},
+                            {"filters", 1},
+                            {"topic_bytes", 21},
+                            {"receive_maximum", nullptr},
+                            {"topic_alias", false},
+                            {"properties", JsonObject{{"content_type", nullptr},
+                                                      {"response_topic", nullptr},
+                                                      {"correlation_data", nullptr},
+                                                      {"user", JsonArray{}}}},
                             {"question", "What is asked?"}}},
         {"receive_offer", nullptr},
         {"comparable", true},
@@ -248,6 +257,47 @@ inline Json rtt_document(std::uint32_t qos = 1) {
     at(document, "peer.report.send") = send_report({kTotal, kWindow, false, 0});
     at(document, "peer.report.receive") = receive_report(kTotal, kWindow, true);
     set_counters(document, 2 * kTotal, qos);
+    return document;
+}
+
+// Both publish and receive at once, each 1,000 messages a second.
+inline Json duplex_document() {
+    Json document = base_document({"duplex_qos1_fixed", "duplex", 1, 1000});
+    for (const std::string party : {"client", "peer"}) {
+        at(document, party + ".report.send") = send_report({kTotal, kWindow, true, 9990});
+        at(document, party + ".report.receive") = receive_report(kTotal, kWindow, true);
+    }
+    set_counters(document, 2 * kTotal, 1);
+    return document;
+}
+
+// A publish point whose messages carry 31 bytes of properties.
+inline Json properties_document() {
+    Json document = pub_document();
+    at(document, "spec.protocol") = "5";
+    at(document, "spec.properties.content_type") = "application/json";
+    at(document, "spec.properties.user") = JsonArray{JsonArray{"unit", "kelvin"}};
+    at(document, "peer.report.receive").as_object()["with_properties"] = kTotal;
+    return document;
+}
+
+// A publish point whose topic of 200 bytes is sent as an alias: 256 bytes of payload and 11 more.
+inline Json alias_document() {
+    Json document = pub_document();
+    at(document, "spec.protocol") = "5";
+    at(document, "spec.topic_alias") = true;
+    at(document, "spec.topic_bytes") = 200;
+    at(document, "broker.delta.bytes_received") = kTotal * (256 + 11 + 4);
+    return document;
+}
+
+// A receive point with ten callbacks.
+inline Json filters_document() {
+    Json document = sub_document();
+    at(document, "spec.topics") = 100;
+    at(document, "spec.filters") = 10;
+    at(document, "client.report.receive").as_object()["catch_all"] = 0;
+    at(document, "client.report.receive").as_object()["misdirected"] = 0;
     return document;
 }
 

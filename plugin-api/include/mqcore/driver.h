@@ -97,8 +97,8 @@ enum {
                                                   and host name are verified                       */
     MQCORE_FEATURE_FILTER_CALLBACKS = 1u << 1,   /* the library itself dispatches to a callback per
                                                   filter; received() gets the filter's index       */
-    MQCORE_FEATURE_PUBLISH_PROPERTIES = 1u << 2, /* MQTT 5 PUBLISH properties, extension
-                                                  "mqcore.publish-properties/1"                    */
+    MQCORE_FEATURE_PUBLISH_PROPERTIES = 1u << 2, /* MQTT 5 PUBLISH properties as in
+                                                  mqcore_message.properties                        */
     MQCORE_FEATURE_TOPIC_ALIAS = 1u << 3,        /* MQTT 5 section 3.3.2.3.4: an empty topic with an
                                                   alias that was sent before                       */
     MQCORE_FEATURE_RECEIVE_MAXIMUM = 1u << 4, /* mqcore_run.receive_maximum goes into CONNECT     */
@@ -127,6 +127,25 @@ typedef struct mqcore_option {
         value; /* as text: numbers in decimal, booleans as "true" and "false"              */
 } mqcore_option;
 
+/* A user property, MQTT 5 section 3.3.2.3.7. Stands in arrays: frozen. */
+typedef struct mqcore_user_property {
+    const char* name;
+    const char* value;
+} mqcore_user_property;
+
+/* One set of MQTT 5 PUBLISH properties (section 3.3.2.3); what is null or 0 is not sent. Build the
+ * library's own form of it once, in connect().                                                     */
+typedef struct mqcore_properties {
+    uint32_t size;
+    uint32_t user_count;
+    const mqcore_user_property* user;
+    const char* content_type;
+    const char* response_topic;
+    const uint8_t* correlation_data;
+    uint32_t correlation_data_bytes;
+    uint32_t reserved; /* 0                                                                  */
+} mqcore_properties;
+
 /* What one run asks for. Filled by the core, valid until destroy() returned. */
 typedef struct mqcore_run {
     uint32_t size;
@@ -148,6 +167,10 @@ typedef struct mqcore_run {
     uint32_t payload_bytes_max; /* largest payload sent or received                             */
     uint32_t connection_count;  /* >= 1; above 1 only with MQCORE_FEATURE_MANY_CONNECTIONS      */
     uint32_t receive_maximum;   /* MQTT 5 section 3.1.2.11.3; 0: do not send the property       */
+    const mqcore_properties* const*
+        properties; /* mqcore_message.properties indexes it                               */
+    uint32_t properties_count;
+    uint32_t topic_alias_max; /* largest mqcore_message.topic_alias; 0: none has one             */
 } mqcore_run;
 
 /* One message to publish. Core memory: record and payload stay put until done() for its slot. The
@@ -159,9 +182,10 @@ typedef struct mqcore_message {
     uint16_t slot;        /* < mqcore_run.window: small enough to index your own array          */
     uint8_t qos;          /* 0, 1, 2                                                            */
     uint8_t retain;       /* 0, 1                                                               */
-    uint16_t properties;  /* index for "mqcore.publish-properties/1", or MQCORE_NONE            */
+    uint16_t properties;  /* index into mqcore_run.properties, or MQCORE_NONE                   */
     uint32_t connection;  /* < mqcore_run.connection_count: which connection carries it         */
-    uint32_t topic_alias; /* MQTT 5: 0 none; else send this alias, see the feature              */
+    uint32_t topic_alias; /* MQTT 5: 0 none; else send this alias. The topic is that of the
+                             alias in a connection's first message, and empty from then on      */
     uint32_t reserved;    /* 0                                                                  */
 } mqcore_message;
 

@@ -134,6 +134,11 @@ class Run {
     std::uint32_t window() const noexcept { return raw_->window; }
     std::uint32_t payload_bytes_max() const noexcept { return raw_->payload_bytes_max; }
     std::uint32_t receive_maximum() const noexcept { return raw_->receive_maximum; } // 0: not sent
+    // Sets of PUBLISH properties, by Message::properties().
+    View<const mqcore_properties*> properties() const noexcept {
+        return {raw_->properties, raw_->properties_count};
+    }
+    std::uint32_t topic_alias_max() const noexcept { return raw_->topic_alias_max; } // 0: none
     const mqcore_run* raw() const noexcept { return raw_; }
 
   private:

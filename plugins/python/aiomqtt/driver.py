@@ -56,6 +56,7 @@ class Client:
             logger=_logger(),
         )
         self._client.pending_calls_threshold = run.window  # above it, a warning for each publish
+        self._properties = _publish_properties(run)
 
     async def connect(self) -> None:
         run, client = self._run, self._client
@@ -73,7 +74,12 @@ class Client:
         try:
             # Without a timeout: with one, each message would arm and cancel a timer.
             await self._client.publish(
-                message.topic, message.payload, message.qos, message.retain, timeout=math.inf
+                message.topic,
+                message.payload,
+                message.qos,
+                message.retain,
+                self._properties,
+                timeout=math.inf,
             )
         except aiomqtt.MqttError as error:
             raise _lost(error) from error
@@ -100,6 +106,25 @@ def _connect_properties(run: Run) -> Properties:
     properties = Properties(PacketTypes.CONNECT)
     if run.receive_maximum:
         properties.ReceiveMaximum = run.receive_maximum
+    return properties
+
+
+def _publish_properties(run: Run) -> Properties | None:
+    asked = run.properties
+    if asked is None and not run.topic_alias:
+        return None
+    properties = Properties(PacketTypes.PUBLISH)
+    if asked is not None:
+        if asked.content_type:
+            properties.ContentType = asked.content_type
+        if asked.response_topic:
+            properties.ResponseTopic = asked.response_topic
+        if asked.correlation_data:
+            properties.CorrelationData = asked.correlation_data
+        for pair in asked.user:  # each assignment appends
+            properties.UserProperty = pair
+    if run.topic_alias:
+        properties.TopicAlias = run.topic_alias
     return properties
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from functools import partial
 
 import aiomqtt
 
@@ -42,6 +43,9 @@ class Client:
             ssl_context=tls_context(run) if run.ca_file else None,
         )
         self._packet_ids = self._client.packet_ids
+        if run.properties is not None:
+            # The library takes properties as keyword arguments of each call.
+            self._client.publish = partial(self._client.publish, **_publish_extras(run))
 
     async def connect(self) -> None:
         run, client = self._run, self._client
@@ -113,6 +117,17 @@ class Client:
 
     async def close(self) -> None:
         await self._client.__aexit__(None, None, None)
+
+
+def _publish_extras(run: Run) -> dict[str, object]:
+    asked = run.properties
+    extras = {
+        "content_type": asked.content_type,
+        "response_topic": asked.response_topic,
+        "correlation_data": asked.correlation_data,
+        "user_properties": list(asked.user),
+    }
+    return {name: value for name, value in extras.items() if value}
 
 
 def _on_background_end(task: asyncio.Task[None]) -> None:

@@ -160,7 +160,12 @@ class ClientV5(_Awscrt):
         run = self._run
         self._connack: Future = Future()
         self._stopped = threading.Event()
-        self._packet = mqtt5.PublishPacket()  # copied by publish(), so one is enough
+        self._packet = packet = mqtt5.PublishPacket()  # copied by publish(), so one is enough
+        if run.properties is not None:
+            packet.content_type = run.properties.content_type
+            packet.response_topic = run.properties.response_topic
+            packet.correlation_data = run.properties.correlation_data
+            packet.user_properties = [mqtt5.UserProperty(*pair) for pair in run.properties.user]
         options = mqtt5.ClientOptions(
             run.host,
             run.port,

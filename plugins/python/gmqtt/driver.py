@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 
 import gmqtt
 from gmqtt.mqtt.constants import MQTTv50, MQTTv311
@@ -41,6 +42,9 @@ class Client:
         client.set_config({"reconnect_retries": -2})  # never; 0 would still try once
         client.on_message = self._on_message
         client.on_disconnect = _on_disconnect
+        if extras := _publish_extras(run):
+            # The library takes properties as keyword arguments of each call.
+            client.publish = partial(client.publish, **extras)
 
     async def connect(self) -> None:
         run, client = self._run, self._client
@@ -133,6 +137,22 @@ def _fail_on_logged_errors() -> None:
     logger.setLevel(logging.WARNING)  # below it there are several calls a packet
     logger.propagate = False
     logger.handlers = [_LoggedErrors(logging.WARNING)]
+
+
+def _publish_extras(run: Run) -> dict[str, object]:
+    extras: dict[str, object] = {}
+    if run.properties is not None:
+        asked = run.properties
+        extras = {
+            "content_type": asked.content_type,
+            "response_topic": asked.response_topic,
+            "correlation_data": asked.correlation_data,
+            "user_property": list(asked.user),
+            "topic_alias": run.topic_alias,
+        }
+    elif run.topic_alias:
+        extras = {"topic_alias": run.topic_alias}
+    return {name: value for name, value in extras.items() if value}
 
 
 def _on_disconnect(client, packet, exc=None) -> None:

@@ -220,19 +220,40 @@ Reference options_of(const mqcore_run& run) {
     return options;
 }
 
+// The one set of PUBLISH properties that every message of the run carries, or None.
+Reference properties_of(const mqcore_run& run) {
+    if (run.properties_count == 0)
+        return Reference(Py_NewRef(Py_None));
+    const mqcore_properties& set = *run.properties[0];
+    Reference user(PyTuple_New(static_cast<Py_ssize_t>(set.user_count)));
+    for (std::uint32_t index = 0; user && index < set.user_count; ++index) {
+        PyObject* pair = Py_BuildValue("(ss)", set.user[index].name, set.user[index].value);
+        if (!pair || PyTuple_SetItem(user.get(), static_cast<Py_ssize_t>(index), pair) != 0)
+            return nullptr;
+    }
+    if (!user)
+        return nullptr;
+    return Reference(Py_BuildValue(
+        "{s:z,s:z,s:y#,s:O}", "content_type", set.content_type, "response_topic",
+        set.response_topic, "correlation_data", reinterpret_cast<const char*>(set.correlation_data),
+        static_cast<Py_ssize_t>(set.correlation_data_bytes), "user", user.get()));
+}
+
 Reference fields_of(const mqcore_run& run) {
     const Reference topics = strings(run.topics, run.topic_count);
     const Reference filters = strings(run.filters, run.filter_count);
     const Reference options = options_of(run);
-    if (!topics || !filters || !options)
+    const Reference properties = properties_of(run);
+    if (!topics || !filters || !options || !properties)
         return nullptr;
     return Reference(Py_BuildValue(
-        "{s:I,s:s,s:s,s:z,s:O,s:O,s:O,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "protocol", run.protocol,
-        "host", run.host, "client_id", run.client_id, "ca_file", run.ca_file, "topics",
-        topics.get(), "filters", filters.get(), "options", options.get(), "filter_qos",
+        "{s:I,s:s,s:s,s:z,s:O,s:O,s:O,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:O,s:I}", "protocol",
+        run.protocol, "host", run.host, "client_id", run.client_id, "ca_file", run.ca_file,
+        "topics", topics.get(), "filters", filters.get(), "options", options.get(), "filter_qos",
         run.filter_qos, "port", run.port, "keepalive_s", run.keepalive_s, "window", run.window,
         "payload_bytes_max", run.payload_bytes_max, "connection_count", run.connection_count,
-        "receive_maximum", run.receive_maximum));
+        "receive_maximum", run.receive_maximum, "properties", properties.get(), "topic_alias",
+        run.topic_alias_max));
 }
 
 void forget(Instance& instance) {

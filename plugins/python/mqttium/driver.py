@@ -47,6 +47,7 @@ class Client:
         self._waiting: deque[Message] = deque()  # refused for now, in order
         self._waiter: asyncio.Task[None] | None = None
         self._completed = [partial(self._on_complete, slot) for slot in range(run.window)]
+        self._properties = _publish_properties(run)
         window_bytes = run.window * (run.payload_bytes_max + HEADER_BYTES)
         self._client = client = AsyncClient(
             run.client_id,
@@ -98,7 +99,11 @@ class Client:
             return
         try:
             receipt = self._client.publish_nowait(
-                message.topic, message.payload, qos=qos, retain=message.retain
+                message.topic,
+                message.payload,
+                qos=qos,
+                retain=message.retain,
+                properties=self._properties,
             )
         except FlowControlError:  # the writer's queue is full, or an earlier effect is under way
             self._waiting.append(message)
@@ -119,7 +124,11 @@ class Client:
             while waiting:
                 message = waiting[0]
                 receipt = await self._client.publish(
-                    message.topic, message.payload, qos=message.qos, retain=message.retain
+                    message.topic,
+                    message.payload,
+                    qos=message.qos,
+                    retain=message.retain,
+                    properties=self._properties,
                 )
                 waiting.popleft()
                 if message.qos:
@@ -152,6 +161,19 @@ class Client:
 
     def _on_filtered(self, index: int, message: Arrival) -> None:
         self._received(message.payload, index)
+
+
+def _publish_properties(run: Run) -> dict[str, object] | None:
+    asked = run.properties
+    properties: dict[str, object] = {"topic_alias": run.topic_alias} if run.topic_alias else {}
+    if asked is not None:
+        properties |= {
+            "content_type": asked.content_type,
+            "response_topic": asked.response_topic,
+            "correlation_data": asked.correlation_data,
+            "user_property": list(asked.user),
+        }
+    return {name: value for name, value in properties.items() if value} or None
 
 
 def _on_disconnect(error: BaseException | None) -> None:

@@ -56,6 +56,7 @@ class _Paho:
         self._unwritten: deque = deque()  # (MQTTMessageInfo, slot) of QoS 0 not yet in the kernel
         self._hears_acknowledgements = False
         self._connack = self._suback = self._lost = None
+        self._properties = publish_properties(run)
         self._client = client = PahoClient(
             CallbackAPIVersion.VERSION2,
             run.client_id,
@@ -164,7 +165,9 @@ class ExternalLoop(_Paho):
         qos = message.qos
         if qos and not self._hears_acknowledgements:
             self._hear_acknowledgements()
-        info = self._client.publish(message.topic, message.payload, qos, message.retain)
+        info = self._client.publish(
+            message.topic, message.payload, qos, message.retain, self._properties
+        )
         if info.rc:
             self._raise_refused(info)
         if qos:
@@ -247,7 +250,9 @@ class NetworkThread(_Paho):
         qos = message.qos
         if qos and not self._hears_acknowledgements:
             self._hear_acknowledgements()
-        info = self._client.publish(message.topic, message.payload, qos, message.retain)
+        info = self._client.publish(
+            message.topic, message.payload, qos, message.retain, self._properties
+        )
         if info.rc:
             self._raise_refused(info)
         if not qos:
@@ -306,6 +311,26 @@ class NetworkThread(_Paho):
     def _on_disconnect(self, client, userdata, flags, reason_code, properties) -> None:
         super()._on_disconnect(client, userdata, flags, reason_code, properties)
         self._arrived.set()
+
+
+def publish_properties(run: Run) -> Properties | None:
+    """Reusable, though the library packs it again for every message."""
+    asked = run.properties
+    if asked is None and not run.topic_alias:
+        return None
+    properties = Properties(PacketTypes.PUBLISH)
+    if asked is not None:
+        if asked.content_type:
+            properties.ContentType = asked.content_type
+        if asked.response_topic:
+            properties.ResponseTopic = asked.response_topic
+        if asked.correlation_data:
+            properties.CorrelationData = asked.correlation_data
+        for pair in asked.user:  # each assignment appends
+            properties.UserProperty = pair
+    if run.topic_alias:
+        properties.TopicAlias = run.topic_alias
+    return properties
 
 
 def _set_nodelay(client, userdata, sock) -> None:

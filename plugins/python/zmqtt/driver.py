@@ -13,6 +13,7 @@ from zmqtt import (
     MQTTDisconnectedError,
     MQTTPublishError,
     MQTTSubscribeError,
+    PublishProperties,
     QoS,
     ReconnectConfig,
 )
@@ -41,6 +42,7 @@ class Client:
     def __init__(self, run: Run, source: Source, sink: Sink) -> None:
         self._run = run
         self._received = sink.received
+        self._properties = _publish_properties(run)
         self._logged = _LoggedEvents()
         self._client = MQTTClient(
             run.host,
@@ -81,7 +83,11 @@ class Client:
     async def publish(self, message: Message) -> int:
         try:
             await self._client.publish(
-                message.topic, message.payload, qos=QOS[message.qos], retain=message.retain
+                message.topic,
+                message.payload,
+                qos=QOS[message.qos],
+                retain=message.retain,
+                properties=self._properties,
             )
         except MQTTPublishError:
             return LIBRARY
@@ -130,6 +136,18 @@ class _LoggedEvents(logging.Handler):
         else:
             for argument in record.args or ():
                 self._codes.extend(getattr(argument, "return_codes", ()))
+
+
+def _publish_properties(run: Run) -> PublishProperties | None:
+    asked = run.properties
+    if asked is None:
+        return None
+    return PublishProperties(
+        content_type=asked.content_type,
+        response_topic=asked.response_topic,
+        correlation_data=asked.correlation_data,
+        user_properties=asked.user,
+    )
 
 
 def _lost(error: MQTTDisconnectedError) -> Failure:

@@ -67,3 +67,57 @@ TEST_CASE("the longest run prefix stays within what scenario files are checked f
     const Wiring rtt = wired(Kind::rtt);
     REQUIRE(rtt.peer->send->topics[0].size() - 3 <= scenario::kRunPrefixBytesMax);
 }
+
+TEST_CASE("duplex has one topic each way, and the peer both sends and receives") {
+    const Wiring duplex = wired(Kind::duplex);
+    REQUIRE(duplex.peer->role == measure::PeerRole::duplex);
+    REQUIRE(duplex.worker.send->topics == duplex.peer->receive->filters);
+    REQUIRE(duplex.peer->send->topics == duplex.worker.receive->filters);
+    REQUIRE(duplex.worker.send->topics != duplex.peer->send->topics);
+    REQUIRE(duplex.peer->send->rate == 1000.0);
+    REQUIRE(duplex.peer->receive->rate == 1000.0);
+}
+
+TEST_CASE("many topics are received through one wildcard or through a filter for each group") {
+    scenario::Point point{.id = "p", .kind = Kind::sub, .rate = 100.0, .topic = "a", .topics = 6};
+    Wiring wiring = wire(point, {.tag = 1});
+    REQUIRE(wiring.peer->send->topics.size() == 6);
+    REQUIRE(wiring.peer->send->topics[5] == "mqcore/00000001/a/t0005");
+    REQUIRE(wiring.worker.receive->filters == std::vector<std::string>{"mqcore/00000001/a/+"});
+
+    point.filters = 3;
+    wiring = wire(point, {.tag = 1});
+    const auto& filters = wiring.worker.receive->filters;
+    REQUIRE(filters.size() == 3);
+    REQUIRE(wiring.worker.receive->topics == 6);
+    for (std::size_t n = 0; n < 6; ++n) {
+        const std::string& filter = filters[n % 3];
+        REQUIRE(wiring.peer->send->topics[n].starts_with(filter.substr(0, filter.size() - 1)));
+    }
+}
+
+TEST_CASE("payloads make packets as long as the point says") {
+    const scenario::Point point{
+        .id = "p", .kind = Kind::pub, .qos = 1, .packets = {127, 16384}, .rate = 1.0, .topic = "a"};
+    const Wiring wiring = wire(point, {.tag = 1});
+    // Topic with its length 2 + 17, packet identifier 2.
+    REQUIRE(wiring.worker.send->payload_bytes == std::vector<std::uint32_t>{106, 16363});
+    REQUIRE(wiring.peer->receive->payload_bytes == wiring.worker.send->payload_bytes);
+}
+
+TEST_CASE("alias and Receive Maximum are the client's, properties the messages'") {
+    const scenario::Point point{.id = "p",
+                                .kind = Kind::duplex,
+                                .rate = 1.0,
+                                .protocol = measure::Protocol::v5,
+                                .receive_maximum = 16,
+                                .has_topic_alias = true,
+                                .properties = {.content_type = "text/plain"}};
+    const Wiring wiring = wire(point, {.tag = 1});
+    REQUIRE(wiring.worker.send->topic_alias == 1);
+    REQUIRE(wiring.peer->send->topic_alias == 0);
+    REQUIRE(wiring.worker.endpoint.receive_maximum == 16);
+    REQUIRE(wiring.peer->endpoint.receive_maximum == 0);
+    REQUIRE(wiring.worker.send->properties.content_type == "text/plain");
+    REQUIRE(wiring.peer->receive->properties.content_type == "text/plain");
+}

@@ -4,32 +4,44 @@
 using namespace mqcore::measure;
 
 TEST_CASE("a worker specification survives the control channel") {
-    const WorkerSpec spec{
-        .driver_file = "x.so",
-        .driver_folder = "x",
-        .environment = "env",
-        .endpoint = {.host = "::1",
-                     .port = 1884,
-                     .ca_file = "ca.pem",
-                     .protocol = Protocol::v5,
-                     .client_id = "c",
-                     .keepalive_s = 30,
-                     .receive_maximum = 16},
-        .connections = 3,
-        .send = SendSpec{.topics = {"a", "b"},
-                         .payload_bytes = {0, 256},
-                         .qos = 2,
-                         .rate = 333.5,
-                         .pacing = Pacing::each,
-                         .window = 9,
-                         .tag = 4'000'000'000,
-                         .limit = 10},
-        .receive =
-            ReceiveSpec{.filters = {"a/+"}, .qos = 1, .tag = 5, .payload_bytes = {1}, .rate = 2.0},
-        .options = {{"loop", "thread"}}};
+    const WorkerSpec spec{.driver_file = "x.so",
+                          .driver_folder = "x",
+                          .environment = "env",
+                          .endpoint = {.host = "::1",
+                                       .port = 1884,
+                                       .ca_file = "ca.pem",
+                                       .protocol = Protocol::v5,
+                                       .client_id = "c",
+                                       .keepalive_s = 30,
+                                       .receive_maximum = 16},
+                          .connections = 3,
+                          .send = SendSpec{.topics = {"a", "b"},
+                                           .payload_bytes = {0, 256},
+                                           .qos = 2,
+                                           .rate = 333.5,
+                                           .pacing = Pacing::each,
+                                           .window = 9,
+                                           .tag = 4'000'000'000,
+                                           .limit = 10,
+                                           .properties = {.content_type = "text/plain",
+                                                          .response_topic = "r",
+                                                          .correlation_data = "c",
+                                                          .user = {{"a", "b"}, {"a", "c"}}},
+                                           .topic_alias = 7},
+                          .receive = ReceiveSpec{.filters = {"a/+"},
+                                                 .qos = 1,
+                                                 .tag = 5,
+                                                 .payload_bytes = {1},
+                                                 .rate = 2.0,
+                                                 .properties = {.content_type = "x"},
+                                                 .topics = 10},
+                          .options = {{"loop", "thread"}}};
     const auto back = worker_spec_from_json(to_json(spec));
     REQUIRE(back);
     REQUIRE(to_json(*back) == to_json(spec));
+    REQUIRE(back->send->properties == spec.send->properties);
+    REQUIRE(back->send->topic_alias == 7);
+    REQUIRE(back->receive->topics == 10);
 }
 
 TEST_CASE("capacity and no limit stay what they are across the control channel") {

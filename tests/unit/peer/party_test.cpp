@@ -177,6 +177,72 @@ TEST_CASE("an echo returns each request unchanged") {
     REQUIRE(unsigned_or(received, "damaged", 9) == 0);
 }
 
+TEST_CASE("a duplex peer sends by its schedule while it receives") {
+    Stage stage;
+    stage.listening({});
+    auto send = send_spec(1, std::nullopt);
+    send.topics = {"mq/to-client"};
+    send.rate = 1'000;
+    auto receive = receive_spec(1);
+    receive.filters = {"mq/a", "mq/b"};
+    Stage::Actor& duplex = stage.connected({.role = PeerRole::duplex,
+                                            .endpoint = stage.endpoint(Protocol::v311, "duplex"),
+                                            .send = send,
+                                            .receive = receive});
+    Stage::Actor& source = stage.connected(source_spec(stage, Protocol::v311, send_spec(1, 300)));
+    auto from_duplex = receive_spec(1);
+    from_duplex.filters = {"mq/to-client"};
+    Stage::Actor& sink = stage.connected({.role = PeerRole::sink,
+                                          .endpoint = stage.endpoint(Protocol::v311, "sink"),
+                                          .send = {},
+                                          .receive = from_duplex});
+    const auto schedule = short_schedule();
+    for (Stage::Actor* actor : {&sink, &duplex, &source})
+        actor->party->drive(schedule);
+    const JsonObject driven = stage.expect(duplex, "driven");
+    const std::uint64_t sent = unsigned_or(part(driven, "send"), "sent", 0);
+    REQUIRE(unsigned_or(part(driven, "send"), "due_in_window", 0) == 119);
+    REQUIRE(unsigned_or(part(driven, "receive"), "total", 0) == 300);
+    REQUIRE(unsigned_or(part(stage.expect(sink, "driven"), "receive"), "total", 0) == sent);
+}
+
+TEST_CASE("a sink tells how many messages carried the properties, whatever their order") {
+    Stage stage;
+    stage.listening({});
+    const mqcore::measure::PublishProperties wanted{.content_type = "text/plain",
+                                                    .response_topic = "answers",
+                                                    .correlation_data = "17",
+                                                    .user = {{"a", "b"}}};
+    auto receive = receive_spec(1);
+    receive.properties = wanted;
+    Stage::Actor& sink = stage.connected({.role = PeerRole::sink,
+                                          .endpoint = stage.endpoint(Protocol::v5, "sink"),
+                                          .send = {},
+                                          .receive = receive});
+    auto send = send_spec(1, 20);
+    send.properties = wanted;
+    send.properties.user.emplace_back("more", "than asked");
+    Stage::Actor& with = stage.connected(source_spec(stage, Protocol::v5, send));
+    send.properties.content_type = "text/html";
+    Stage::Actor& without = stage.connected({.role = PeerRole::source,
+                                             .endpoint = stage.endpoint(Protocol::v5, "other"),
+                                             .send = send,
+                                             .receive = {}});
+    const auto schedule = short_schedule();
+    for (Stage::Actor* actor : {&sink, &with, &without})
+        actor->party->drive(schedule);
+    const Json received = part(stage.expect(sink, "driven"), "receive");
+    REQUIRE(unsigned_or(received, "total", 0) == 40);
+    REQUIRE(unsigned_or(received, "with_properties", 0) == 20);
+
+    const auto block = property_block(wanted);
+    PropertyWriter moved;
+    moved.pair("a", "b").text(Property::response_topic, "answers");
+    moved.text(Property::correlation_data, "17").text(Property::content_type, "text/plain");
+    REQUIRE(carries_properties(moved.bytes(), block));
+    REQUIRE_FALSE(carries_properties(Bytes(block).first(block.size() - 6), block));
+}
+
 TEST_CASE("a QoS 2 message repeated before its PUBREL counts once, and again after it") {
     RawSink raw;
     raw.broker.say(message(0x34, 5, 0));

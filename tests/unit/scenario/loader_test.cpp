@@ -81,6 +81,79 @@ TEST_CASE("the core scenario has the eight core points of the methodology") {
     }
 }
 
+TEST_CASE("the extended scenario has the 26 points of the methodology") {
+    const auto loaded = scenario::load_scenario(kSource / "scenarios/extended.toml");
+    INFO(support::format_diagnostics(loaded.diagnostics));
+    REQUIRE(loaded.scenario);
+    std::vector<std::string> ids;
+    for (const Point& point : loaded.scenario->points)
+        ids.push_back(point.id);
+    std::ranges::sort(ids);
+    std::vector<std::string> expected = {"sub_qos1_max",
+                                         "pub_qos1_max_v5",
+                                         "sub_qos1_max_v5",
+                                         "pub_qos1_max_16k",
+                                         "pub_qos1_fixed_500",
+                                         "pub_qos1_fixed_5k",
+                                         "sub_qos1_fixed_500",
+                                         "sub_qos1_fixed_5k",
+                                         "rtt_qos0_fixed",
+                                         "pub_qos2_max",
+                                         "pub_qos2_fixed",
+                                         "sub_qos2_fixed",
+                                         "pub_fanout_fixed",
+                                         "sub_fanin_fixed",
+                                         "sub_filters_fixed",
+                                         "duplex_qos1_fixed",
+                                         "pub_qos1_fixed_tls",
+                                         "sub_qos1_fixed_tls",
+                                         "idle_connect_tls",
+                                         "pub_qos1_fixed_v5_props",
+                                         "sub_qos1_fixed_v5_props",
+                                         "pub_qos1_fixed_v5_alias",
+                                         "sub_qos1_max_v5_rm16",
+                                         "pub_64k_fixed",
+                                         "pub_1m_fixed",
+                                         "pub_rl_boundaries"};
+    std::ranges::sort(expected);
+    CHECK(ids == expected);
+    const auto point = [&](std::string_view id) {
+        return *std::ranges::find(loaded.scenario->points, id, &Point::id);
+    };
+    CHECK(point("pub_qos1_fixed_5k").rate == 5000);
+    CHECK(point("sub_filters_fixed").topics == 1000);
+    CHECK(point("sub_filters_fixed").filters == 100);
+    CHECK(point("sub_qos1_max_v5_rm16").receive_maximum == 16);
+    CHECK(point("pub_rl_boundaries").packets ==
+          std::vector<std::uint32_t>{127, 128, 16383, 16384, 2097151, 2097152});
+    CHECK(point("pub_qos1_fixed_v5_alias").has_topic_alias);
+    CHECK(point("pub_qos1_fixed_v5_props").properties ==
+          measure::PublishProperties{.content_type = "application/json",
+                                     .response_topic = "plant/answers",
+                                     .correlation_data = "request-17",
+                                     .user = {{"unit", "kelvin"}}});
+    CHECK(point("duplex_qos1_fixed").kind == Kind::duplex);
+}
+
+TEST_CASE("a list makes a point for each of its values, several every combination") {
+    const auto loaded = parse(kSuite + "[[point]]\nid = \"a\"\nkind = \"pub\"\n"
+                                       "rate = [500, \"2000/s\", 0.5]\nwindow = [1, 64]\n");
+    REQUIRE(loaded.scenario);
+    std::vector<std::string> ids;
+    for (const Point& point : loaded.scenario->points)
+        ids.push_back(point.id);
+    CHECK(ids == std::vector<std::string>{"a_500_1", "a_500_64", "a_2k_1", "a_2k_64", "a_0_5_1",
+                                          "a_0_5_64"});
+    CHECK(loaded.scenario->points[2].rate == 2000);
+    CHECK(loaded.scenario->points[3].window == 64);
+    const auto sizes = parse(kSuite + "[[point]]\nid = \"a\"\nkind = \"pub\"\nrate = 1\n"
+                                      "payload = [\"16KiB\", \"1MiB\", 100]\n");
+    REQUIRE(sizes.scenario);
+    CHECK(sizes.scenario->points[0].id == "a_16k");
+    CHECK(sizes.scenario->points[1].id == "a_1m");
+    CHECK(sizes.scenario->points[2].id == "a_100");
+}
+
 TEST_CASE("every scenario that is shipped loads without a finding") {
     for (const auto& entry : std::filesystem::directory_iterator(kSource / "scenarios")) {
         if (entry.path().extension() != ".toml")

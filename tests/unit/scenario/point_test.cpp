@@ -9,16 +9,19 @@ using Words = std::vector<std::string>;
 
 namespace {
 
-constexpr driver::Claims kEverything{.protocols = MQCORE_V311 | MQCORE_V5,
-                                     .publish_qos = MQCORE_QOS0 | MQCORE_QOS1 | MQCORE_QOS2,
-                                     .subscribe_qos = MQCORE_QOS0 | MQCORE_QOS1 | MQCORE_QOS2,
-                                     .features = MQCORE_FEATURE_TLS};
+constexpr driver::Claims kEverything{
+    .protocols = MQCORE_V311 | MQCORE_V5,
+    .publish_qos = MQCORE_QOS0 | MQCORE_QOS1 | MQCORE_QOS2,
+    .subscribe_qos = MQCORE_QOS0 | MQCORE_QOS1 | MQCORE_QOS2,
+    .features = MQCORE_FEATURE_TLS | MQCORE_FEATURE_FILTER_CALLBACKS |
+                MQCORE_FEATURE_PUBLISH_PROPERTIES | MQCORE_FEATURE_TOPIC_ALIAS |
+                MQCORE_FEATURE_RECEIVE_MAXIMUM};
 constexpr driver::Claims kNothing{};
 
 } // namespace
 
 TEST_CASE("a driver that can do everything lacks nothing") {
-    for (const Kind kind : {Kind::pub, Kind::sub, Kind::rtt, Kind::idle})
+    for (const Kind kind : {Kind::pub, Kind::sub, Kind::rtt, Kind::duplex, Kind::idle})
         for (const std::uint32_t qos : {0u, 1u, 2u}) {
             const Point point{.kind = kind,
                               .qos = qos,
@@ -36,7 +39,25 @@ TEST_CASE("what a point needs follows from its kind") {
           Words{"MQTT 3.1.1", "QoS 0 subscribe"});
     CHECK(missing_capabilities({.kind = Kind::rtt, .qos = 1}, kNothing) ==
           Words{"MQTT 3.1.1", "QoS 1 publish", "QoS 1 subscribe"});
+    CHECK(missing_capabilities({.kind = Kind::duplex, .qos = 1}, kNothing) ==
+          Words{"MQTT 3.1.1", "QoS 1 publish", "QoS 1 subscribe"});
     CHECK(missing_capabilities({.kind = Kind::idle}, kNothing) == Words{"MQTT 3.1.1"});
+}
+
+TEST_CASE("each feature is needed by the points that ask for it") {
+    driver::Claims plain = kEverything;
+    plain.features = 0;
+    const measure::PublishProperties properties{.content_type = "text/plain"};
+    CHECK(missing_capabilities({.kind = Kind::sub, .topics = 4, .filters = 2}, plain) ==
+          Words{"filter callbacks"});
+    CHECK(missing_capabilities({.kind = Kind::pub, .properties = properties}, plain) ==
+          Words{"PUBLISH properties"});
+    CHECK(missing_capabilities({.kind = Kind::sub, .properties = properties}, plain).empty());
+    CHECK(missing_capabilities({.kind = Kind::pub, .has_topic_alias = true}, plain) ==
+          Words{"topic alias"});
+    CHECK(missing_capabilities({.kind = Kind::sub, .receive_maximum = 16}, plain) ==
+          Words{"Receive Maximum"});
+    CHECK(missing_capabilities({.kind = Kind::pub, .topics = 1000}, plain).empty());
 }
 
 TEST_CASE("each way has its own QoS levels") {

@@ -447,6 +447,27 @@ const Case kCases[] = {
          at(run, "peer.report.send.sent_window") = 15'000;
      },
      Outcome::fail, Party::peer, Status::invalid, "15,000 of 16,000"},
+    {"source_rate_held", "a source that sent too little of its half", duplex_document,
+     [](Json& run) { at(run, "peer.report.send.sent_window") = 15'000; }, Outcome::fail,
+     Party::peer, Status::invalid, "15,000 of 16,000"},
+    {"client_kept_up", "a duplex client whose sending starves its receiving", duplex_document,
+     [](Json& run) { at(run, "client.report.receive.window") = 15'000; }, Outcome::fail,
+     Party::client, Status::not_sustained, "15,000 of 16,000"},
+    {"no_loss", "losses of a duplex point are told by direction", duplex_document,
+     [](Json& run) { lose(run, "client.report.receive", 300); }, Outcome::fail, Party::client,
+     Status::not_sustained, "peer to client: 300"},
+    {"callbacks_matched", "a message in the catch-all", filters_document,
+     [](Json& run) { at(run, "client.report.receive.catch_all") = 3; }, Outcome::fail,
+     Party::client, Status::not_sustained, "3 messages reached no filter's callback"},
+    {"callbacks_matched", "a message in the callback of another filter", filters_document,
+     [](Json& run) { at(run, "client.report.receive.misdirected") = 1; }, Outcome::fail,
+     Party::client, Status::not_sustained, "1 that of another filter"},
+    {"properties_delivered", "a message without its properties", properties_document,
+     [](Json& run) { at(run, "peer.report.receive.with_properties") = kTotal - 1; }, Outcome::fail,
+     Party::client, Status::not_sustained, "19,999 of 20,000"},
+    {"topic_alias_used", "the topic was sent each time", alias_document,
+     [](Json& run) { at(run, "broker.delta.bytes_received") = kTotal * (256 + 211 + 4); },
+     Outcome::fail, Party::client, Status::not_sustained, "467 bytes"},
     {"client_kept_up", "a client that took too little", sub1,
      [](Json& run) { at(run, "client.report.receive.window") = 15'000; }, Outcome::fail,
      Party::client, Status::not_sustained, "15,000 of 16,000"},
@@ -509,8 +530,22 @@ TEST_CASE("a check finds what is wrong, whom it blames and what that makes of th
 }
 
 TEST_CASE("every check passes on good runs wherever it applies") {
-    Json (*const kGood[])() = {pub1,       pub2,     pub0_fixed, pub0_max, pub1_max, sub1,
-                               sub0_fixed, sub0_max, sub1_max,   rtt1,     rtt0,     idle_document};
+    Json (*const kGood[])() = {pub1,
+                               pub2,
+                               pub0_fixed,
+                               pub0_max,
+                               pub1_max,
+                               sub1,
+                               sub0_fixed,
+                               sub0_max,
+                               sub1_max,
+                               rtt1,
+                               rtt0,
+                               idle_document,
+                               duplex_document,
+                               properties_document,
+                               alias_document,
+                               filters_document};
     std::vector<std::string> passed;
     for (Json (*good)() : kGood) {
         const Json run = good();

@@ -90,6 +90,46 @@ TEST_CASE("topics and payload lengths go round robin") {
     }
 }
 
+TEST_CASE("the first message sets the topic alias, the others have an empty topic") {
+    measure::SendSpec send = spec();
+    send.topic_alias = 3;
+    send.properties.content_type = "text/plain";
+    Bench bench(send);
+    for (const std::uint32_t topic : {0u, 1u, 1u}) {
+        REQUIRE(bench.next() == MQCORE_SEND);
+        REQUIRE(bench.message->topic == topic);
+        REQUIRE(bench.message->topic_alias == 3);
+        REQUIRE(bench.message->properties == 0);
+        bench.done(bench.message->slot);
+    }
+}
+
+TEST_CASE("a message in the callback of another filter is seen by its sequence number") {
+    const measure::ReceiveSpec receive{
+        .filters = {"a/+", "b/+"}, .tag = 9, .payload_bytes = {64}, .rate = {}, .topics = 4};
+    Bench bench(std::nullopt, short_schedule(), receive);
+    std::uint8_t payload[64];
+    measure::prepare_payload(payload, sizeof payload, 9);
+    const auto arrive = [&](std::uint64_t sequence, std::uint32_t filter) {
+        measure::stamp_payload(payload, sizeof payload, now_ns(), sequence);
+        bench.sink.received(&bench.sink, payload, sizeof payload, filter, 0);
+    };
+    for (std::uint64_t sequence = 0; sequence < 8; ++sequence)
+        arrive(sequence, sequence % 2);
+    bench.sink.close();
+    REQUIRE(support::unsigned_or(bench.sink.report(), "misdirected", 9) == 0);
+    REQUIRE(support::print_json(bench.sink.report().at("by_filter")) == R"({"0":4,"1":4})");
+
+    Bench wrong(std::nullopt, short_schedule(), receive);
+    measure::stamp_payload(payload, sizeof payload, now_ns(), 1);
+    wrong.sink.received(&wrong.sink, payload, sizeof payload, 0, 0);
+    measure::stamp_payload(payload, sizeof payload, now_ns(), 2);
+    wrong.sink.received(&wrong.sink, payload, sizeof payload, MQCORE_NONE, 0);
+    wrong.sink.close();
+    REQUIRE(support::unsigned_or(wrong.sink.report(), "misdirected", 0) == 1);
+    REQUIRE(support::unsigned_or(wrong.sink.report(), "catch_all", 0) == 1);
+}
+
 TEST_CASE("sending ends with the window, then drain, then stop") {
     Bench bench(spec(), short_schedule(20 * kMillisecond));
     while (bench.next() != MQCORE_DRAIN)

@@ -67,6 +67,7 @@ __all__ = [
     "WAIT",
     "Failure",
     "Message",
+    "PublishProperties",
     "Run",
     "Sink",
     "Source",
@@ -92,6 +93,18 @@ class Failure(Exception):
         self.status = status
 
 
+class PublishProperties:
+    """MQTT 5 properties of every PUBLISH; None or empty: not sent."""
+
+    content_type: str | None
+    response_topic: str | None
+    correlation_data: bytes | None
+    user: tuple[tuple[str, str], ...]
+
+    def __init__(self, fields: dict[str, object]) -> None:
+        self.__dict__.update(fields)
+
+
 class Run:
     """What one run asks for: the fields of mqcore_run, see driver.h."""
 
@@ -109,9 +122,13 @@ class Run:
     connection_count: int
     receive_maximum: int  # 0: do not send the property
     options: dict[str, str]  # complete: defaults are filled in
+    properties: PublishProperties | None  # every message carries them
+    topic_alias: int  # every message carries it, all but the first with an empty topic; 0: none
 
     def __init__(self, fields: dict[str, object]) -> None:
         self.__dict__.update(fields)
+        if fields["properties"] is not None:
+            self.properties = PublishProperties(fields["properties"])
 
 
 def check_granted(granted: list[int] | tuple[int, ...], run: Run) -> None:
