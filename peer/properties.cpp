@@ -95,8 +95,8 @@ void read_value(Cursor& cursor, Kind kind, std::uint32_t& number, std::string_vi
     }
 }
 
-// Each property of a checked block as the bytes it takes, sorted.
-std::vector<std::string_view> sorted_items(Bytes block) {
+// Each property of a checked block as the bytes it takes.
+std::vector<std::string_view> items_of(Bytes block) {
     std::vector<std::string_view> items;
     Cursor cursor(block);
     while (cursor.is_ok() && cursor.left()) {
@@ -113,6 +113,11 @@ std::vector<std::string_view> sorted_items(Bytes block) {
         const std::size_t end = block.size() - cursor.left();
         items.push_back(text_of(block.subspan(begin, end - begin)));
     }
+    return items;
+}
+
+std::vector<std::string_view> sorted_items(Bytes block) {
+    std::vector<std::string_view> items = items_of(block);
     std::ranges::sort(items);
     return items;
 }
@@ -198,6 +203,13 @@ Fault read_properties(Bytes block, PacketType type, PropertyPlace place, Propert
 
 bool carries_properties(Bytes block, Bytes wanted) {
     return std::ranges::includes(sorted_items(block), sorted_items(wanted));
+}
+
+void copy_without(Bytes block, Property left_out, std::vector<std::uint8_t>& out) {
+    out.clear();
+    for (const std::string_view item : items_of(block))
+        if (static_cast<std::uint8_t>(item.front()) != static_cast<std::uint8_t>(left_out))
+            out.insert(out.end(), item.begin(), item.end());
 }
 
 std::vector<std::uint8_t> property_block(const measure::PublishProperties& properties) {

@@ -83,6 +83,9 @@ class PropertyWriter {
 // What a specification asks every PUBLISH to carry, as a block without its length; may be empty.
 std::vector<std::uint8_t> property_block(const measure::PublishProperties& properties);
 
+// The checked block without one property, in `out`: what is left of it when the packet goes on.
+void copy_without(Bytes block, Property left_out, std::vector<std::uint8_t>& out);
+
 // True when `block` carries every property of `wanted`, in whatever order and whatever else it has: a
 // server may move them (section 2.2.2.2 gives no order). Both were checked by read_properties().
 bool carries_properties(Bytes block, Bytes wanted);

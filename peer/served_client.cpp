@@ -163,6 +163,7 @@ Fault ServedClient::resolve_alias(PublishView& publish) {
     if (publish.topic_alias == 0)
         return Fault::none;
     ++with_topic_alias_;
+    with_empty_topic_ += publish.topic.empty();
     if (publish.topic_alias > kTopicAliases)
         return Fault::bad_topic_alias;
     std::string& topic = topic_by_alias_[publish.topic_alias];
@@ -171,6 +172,9 @@ Fault ServedClient::resolve_alias(PublishView& publish) {
     else if (topic.empty())
         return Fault::bad_topic_alias;
     publish.topic = topic;
+    // An alias holds for one connection only (5 section 3.3.2.3.4).
+    copy_without(publish.properties, Property::topic_alias, forwarded_properties_);
+    publish.properties = forwarded_properties_;
     return Fault::none;
 }
 
@@ -292,23 +296,29 @@ void ServedClient::offer(const ServedClient& from, const PublishView& publish) {
             !(subscription.is_no_local && &from == this) && (!best || subscription.qos > best->qos))
             best = &subscription;
     if (best)
-        deliver(publish.topic, publish.payload, std::min(best->qos, publish.qos),
-                publish.is_retained && best->is_retain_as_published);
+        deliver({.topic = publish.topic,
+                 .qos = std::min(best->qos, publish.qos),
+                 .is_retained = publish.is_retained && best->is_retain_as_published,
+                 .properties = publish.properties},
+                publish.payload);
 }
 
 // At QoS 0 a client that does not read loses messages; at QoS 1 and 2 they wait for it.
-void ServedClient::deliver(std::string_view topic, Bytes payload, std::uint8_t qos,
-                           bool is_retained) {
-    const bool must_wait = qos > 0 && (!queued_.empty() || !has_room());
+void ServedClient::deliver(const PublishFields& fields, Bytes payload) {
+    const bool must_wait = fields.qos > 0 && (!queued_.empty() || !has_room());
     const bool is_too_much = must_wait ? queued_bytes_ + payload.size() > kMostQueuedBytes
                                        : stream_.unsent_bytes() > kMostUnsentBytes;
     if (is_too_much) {
         ++dropped_;
     } else if (must_wait) {
         queued_bytes_ += payload.size();
-        queued_.push_back({std::string(topic), {payload.begin(), payload.end()}, qos, is_retained});
+        queued_.push_back({.topic = std::string(fields.topic),
+                           .payload = {payload.begin(), payload.end()},
+                           .properties = {fields.properties.begin(), fields.properties.end()},
+                           .qos = fields.qos,
+                           .is_retained = fields.is_retained});
     } else {
-        transmit(topic, payload, qos, is_retained);
+        transmit(fields, payload);
     }
 }
 
@@ -321,22 +331,21 @@ bool ServedClient::has_room() const {
 void ServedClient::deliver_queued() {
     while (!queued_.empty() && has_room()) {
         const Queued& message = queued_.front();
-        transmit(message.topic, message.payload, message.qos, message.is_retained);
+        transmit({.topic = message.topic,
+                  .qos = message.qos,
+                  .is_retained = message.is_retained,
+                  .properties = message.properties},
+                 message.payload);
         queued_bytes_ -= message.payload.size();
         queued_.pop_front();
     }
 }
 
-void ServedClient::transmit(std::string_view topic, Bytes payload, std::uint8_t qos,
-                            bool is_retained) {
+void ServedClient::transmit(PublishFields fields, Bytes payload) {
+    const std::uint8_t qos = fields.qos;
     const std::uint16_t packet_id = qos ? take_packet_id() : std::uint16_t{0};
-    std::uint8_t* at = encode_publish(stream_.outgoing(), protocol_,
-                                      {.topic = topic,
-                                       .qos = qos,
-                                       .is_retained = is_retained,
-                                       .packet_id = packet_id,
-                                       .properties = {}},
-                                      payload.size());
+    fields.packet_id = packet_id;
+    std::uint8_t* at = encode_publish(stream_.outgoing(), protocol_, fields, payload.size());
     // The message came in one packet; only where an alias stood for its topic may it not fit one.
     if (!at) {
         ++dropped_;
@@ -435,6 +444,7 @@ Json ServedClient::report() const {
         {"receive_maximum_exceeded", receive_maximum_exceeded_},
         {"with_user_properties", with_user_properties_},
         {"with_topic_alias", with_topic_alias_},
+        {"with_empty_topic", with_empty_topic_},
         {"subscriptions", std::move(subscriptions)},
         {"delivered", JsonArray(delivered_.begin(), delivered_.end())},
         {"unfinished_deliveries", unfinished_deliveries_},

@@ -65,6 +65,7 @@ class ServedClient final : private PacketStream::Handler {
     struct Queued { // waits for the client's Receive Maximum
         std::string topic;
         std::vector<std::uint8_t> payload;
+        std::vector<std::uint8_t> properties;
         std::uint8_t qos;
         bool is_retained;
     };
@@ -89,10 +90,11 @@ class ServedClient final : private PacketStream::Handler {
     void answer_connect();
     void acknowledge(const PublishView& publish);
     void obey_publish_counts();
-    void deliver(std::string_view topic, Bytes payload, std::uint8_t qos, bool is_retained);
+    // The packet identifier of the fields is not used.
+    void deliver(const PublishFields& fields, Bytes payload);
     void deliver_queued();
     bool has_room() const;
-    void transmit(std::string_view topic, Bytes payload, std::uint8_t qos, bool is_retained);
+    void transmit(PublishFields fields, Bytes payload);
     std::uint16_t take_packet_id();
     void break_off(Fault fault, std::string_view packet);
     void after(std::uint32_t delay_ms, std::function<void()> step);
@@ -120,6 +122,7 @@ class ServedClient final : private PacketStream::Handler {
         deliveries_; // by packet identifier; empty before the first of QoS 1 or 2
     std::uint32_t unfinished_deliveries_ = 0;
     std::uint16_t last_packet_id_ = 0;
+    std::vector<std::uint8_t> forwarded_properties_; // of the message that came with an alias
     std::deque<Queued> queued_;
     std::size_t queued_bytes_ = 0;
 
@@ -144,6 +147,7 @@ class ServedClient final : private PacketStream::Handler {
     std::uint32_t most_unfinished_ = 0;
     std::uint64_t with_user_properties_ = 0;
     std::uint64_t with_topic_alias_ = 0;
+    std::uint64_t with_empty_topic_ = 0;
     Fault fault_ = Fault::none;
     std::vector<std::unique_ptr<asio::steady_timer>> timers_;
 };

@@ -106,6 +106,58 @@ Verdict filter_callbacks(Bench& bench) {
         "it does not claim to subscribe");
 }
 
+std::vector<Combination> v5_publish_combinations(const driver::Claims& claims) {
+    driver::Claims only = claims;
+    only.protocols &= MQCORE_V5;
+    return publish_combinations(only);
+}
+
+Verdict publish_properties(Bench& bench) {
+    if (!has_claim(bench, MQCORE_FEATURE_PUBLISH_PROPERTIES))
+        return not_claimed(MQCORE_FEATURE_PUBLISH_PROPERTIES);
+    Traffic traffic;
+    traffic.properties = {.content_type = "application/json",
+                          .response_topic = "mqcore/check/answers",
+                          .correlation_data = "17",
+                          .user = {{"unit", "kelvin"}, {"unit", "again"}}};
+    return judge_each(
+        bench, v5_publish_combinations(bench.claims()), traffic,
+        [](Bench& on, const Traffic& with) -> Verdict {
+            const Exchange exchange = publish(on, with);
+            if (!exchange.step)
+                return verdict_of(*exchange.step.trouble);
+            const std::uint64_t found = number(exchange.arrivals(), "with_properties");
+            return found == exchange.sent()
+                       ? pass()
+                       : fail(fmt::format("{} of {} messages carried the properties that the run "
+                                          "asks for",
+                                          found, exchange.sent()));
+        },
+        "it does not claim to publish over MQTT 5");
+}
+
+Verdict topic_alias(Bench& bench) {
+    if (!has_claim(bench, MQCORE_FEATURE_TOPIC_ALIAS))
+        return not_claimed(MQCORE_FEATURE_TOPIC_ALIAS);
+    Traffic traffic;
+    traffic.topic_alias = 1;
+    return judge_each(
+        bench, v5_publish_combinations(bench.claims()), traffic,
+        [](Bench& on, const Traffic& with) -> Verdict {
+            const Exchange exchange = publish(on, with);
+            if (!exchange.step)
+                return verdict_of(*exchange.step.trouble);
+            const std::uint64_t found = number(exchange.served, "with_topic_alias");
+            const std::uint64_t empty = number(exchange.served, "with_empty_topic");
+            if (found == exchange.sent() && empty + 1 == exchange.sent())
+                return pass();
+            return fail(fmt::format("of {} messages {} carried the alias and {} an empty topic: "
+                                    "each has the alias, and all but the first an empty topic",
+                                    exchange.sent(), found, empty));
+        },
+        "it does not claim to publish over MQTT 5");
+}
+
 // One TLS connection; nothing: it works.
 std::optional<Trouble> use_tls(Bench& bench, measure::Protocol protocol, const std::string& host,
                                std::uint16_t port, const std::string& ca_file) {
@@ -161,9 +213,10 @@ Verdict tls_verified(Bench& bench) {
 }
 
 Verdict claims_exercised(Bench& bench) {
-    constexpr std::uint32_t kExercised = MQCORE_FEATURE_TLS | MQCORE_FEATURE_FILTER_CALLBACKS |
-                                         MQCORE_FEATURE_RECEIVE_MAXIMUM |
-                                         MQCORE_FEATURE_MANY_CONNECTIONS;
+    constexpr std::uint32_t kExercised =
+        MQCORE_FEATURE_TLS | MQCORE_FEATURE_FILTER_CALLBACKS | MQCORE_FEATURE_PUBLISH_PROPERTIES |
+        MQCORE_FEATURE_TOPIC_ALIAS | MQCORE_FEATURE_RECEIVE_MAXIMUM |
+        MQCORE_FEATURE_MANY_CONNECTIONS;
     const auto left = driver::names_of_features(bench.claims().features & ~kExercised);
     if (left.empty())
         return pass();
@@ -178,6 +231,10 @@ constexpr Check kChecks[] = {
      Place::network, receive_maximum},
     {"filter-callbacks", "each arrival comes with the index of its filter", "receives-all",
      Place::network, filter_callbacks},
+    {"publish-properties", "each message carries the MQTT 5 properties of the run", "publishes-all",
+     Place::network, publish_properties},
+    {"topic-alias", "the topic goes out once, then its alias with an empty topic", "publishes-all",
+     Place::network, topic_alias},
     {"tls-verified", "TLS works, and only with a certificate that ca_file vouches for", "connects",
      Place::network, tls_verified},
     {"claims-exercised", "every claimed feature has a check", "info-valid", Place::worker,

@@ -19,7 +19,8 @@ measure::SendSpec send_spec(const Traffic& traffic) {
             .pacing = measure::Pacing::tick,
             .window = traffic.window,
             .tag = kTag,
-            .limit = traffic.messages};
+            .limit = traffic.messages,
+            .properties = traffic.properties};
 }
 
 measure::ReceiveSpec receive_spec(const Traffic& traffic) {
@@ -27,7 +28,8 @@ measure::ReceiveSpec receive_spec(const Traffic& traffic) {
             .qos = traffic.qos,
             .tag = kTag,
             .payload_bytes = traffic.payload_bytes,
-            .rate = std::nullopt};
+            .rate = std::nullopt,
+            .properties = traffic.properties};
 }
 
 Json part(const Json& json, std::string_view key) {
@@ -102,6 +104,7 @@ Exchange publish(Bench& bench, const Traffic& traffic) {
         bench.specification(traffic.protocol, server ? server->port() : closed_port(bench));
     spec.connections = traffic.connections;
     spec.send = send_spec(traffic);
+    spec.send->topic_alias = traffic.topic_alias;
     if (!bench.broken())
         run(bench, traffic, spec, server ? &*server : nullptr, std::move(sink), exchange);
     return exchange;

@@ -17,6 +17,8 @@ struct Traffic {
     std::vector<std::string> topics{"mqcore/check/a"};  // of what is published, in turn
     std::vector<std::string> filters{"mqcore/check/#"}; // of who receives
     std::uint32_t connections = 1;
+    measure::PublishProperties properties = {}; // of what is published, MQTT 5
+    std::uint16_t topic_alias = 0;              // of what the driver publishes, MQTT 5
     measure::ServerBehaviour behaviour = {};
     Nanoseconds window_ns = 100 * support::kMillisecond;
     Nanoseconds drain_ns = 200 * support::kMillisecond;

@@ -191,7 +191,7 @@ std::vector<SchemaKey> point_keys() {
          .type = KeyType::boolean,
          .fallback = "false",
          .example = "true",
-         .help = "client and peer connect over TLS and verify the broker's certificate",
+         .help = "the client connects over TLS and verifies the broker's certificate",
          .mistaken_for = {"ssl"}},
         {.name = "keepalive",
          .type = KeyType::seconds,

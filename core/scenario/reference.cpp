@@ -54,6 +54,10 @@ sizes.
 constexpr std::string_view kRules = R"(## What else is checked
 
 - Ids are unique over all files of one run.
+- A list in a key that may have one stands for a point for each value: `rate = [500, "5000/s"]` in
+  `pub_qos1_fixed` makes `pub_qos1_fixed_500` and `pub_qos1_fixed_5k`, `payload = ["16KiB"]` makes
+  `…_16k`. Several lists make every combination.
+- What only MQTT 5 has is an error in a point of MQTT 3.1.1, and passed over in `[defaults]`.
 - A point says either `rate` or `load`. What `[defaults]` says about one gives way to what the
   point says about the other.
 - A key without a meaning for the kind is an error in the point itself, and passed over in
@@ -92,15 +96,18 @@ std::string needs_section() {
         "| point | needs |\n|---|---|\n";
     Point point;
     point.qos = 1;
-    for (const Kind kind : {Kind::pub, Kind::sub, Kind::rtt, Kind::idle}) {
+    for (const Kind kind : {Kind::pub, Kind::sub, Kind::rtt, Kind::duplex, Kind::idle}) {
         point.kind = kind;
+        point.has_topic_alias = kind == Kind::rtt;
+        point.filters = kind == Kind::sub ? 100 : 1;
         point.has_tls = kind == Kind::sub;
         point.protocol = kind == Kind::rtt ? measure::Protocol::v5 : measure::Protocol::v311;
-        const std::string words =
-            fmt::format("`kind = \"{}\"`{}{}{}", name_of(kind),
-                        kind == Kind::idle ? "" : fmt::format(", `qos = {}`", point.qos),
-                        point.protocol == measure::Protocol::v5 ? ", `protocol = \"5\"`" : "",
-                        point.has_tls ? ", `tls = true`" : "");
+        const std::string words = fmt::format(
+            "`kind = \"{}\"`{}{}{}{}{}", name_of(kind),
+            kind == Kind::idle ? "" : fmt::format(", `qos = {}`", point.qos),
+            point.protocol == measure::Protocol::v5 ? ", `protocol = \"5\"`" : "",
+            point.has_tls ? ", `tls = true`" : "", point.filters > 1 ? ", `filters = 100`" : "",
+            point.has_topic_alias ? ", `topic_alias = true`" : "");
         std::string needs;
         for (const std::string& need : missing_capabilities(point, nothing)) {
             // The reason names the limit of the driver asked, which means nothing here.

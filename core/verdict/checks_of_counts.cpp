@@ -90,7 +90,8 @@ Finding find_peer_publishes(const RunView& run, const Context&) {
 // at the client they show one that is behind; a peer reads to the end, unless a client that publishes
 // from a queue of its own is still at it when the run ends.
 Finding blame_for_unread(const RunView& run, std::string detail) {
-    const bool peer_has_all = run.kind == Kind::rtt && run.peer.receive && run.worker.send &&
+    const bool is_both_ways = run.kind == Kind::rtt || run.kind == Kind::duplex;
+    const bool peer_has_all = is_both_ways && run.peer.receive && run.worker.send &&
                               run.peer.receive->arrived() == run.worker.send->sent;
     if (run.kind == Kind::sub || peer_has_all)
         return blame(Party::client, detail + "; the client did not take the rest");

@@ -220,9 +220,8 @@ std::vector<MetricEntry> make_metrics() {
          "msgs/s",
          "Messages delivered per second, as the party at the other end confirms them.",
          "Arrivals in the window divided by its length: at the peer's sink on publish points, at "
-         "the "
-         "client on receive and round trip points. What a client calls completed is never the "
-         "rate.",
+         "the client on receive and round trip points, at both on duplex points. What a client "
+         "calls completed is never the rate.",
          messages,
          Unit::per_second,
          Direction::higher,

@@ -24,7 +24,13 @@ CLAIMS = {
         "protocols": ["3.1.1", "5"],
         "publish_qos": [0, 1, 2],
         "subscribe_qos": [0, 1, 2],
-        "features": ["tls", "filter-callbacks", "receive-maximum"],
+        "features": [
+            "tls",
+            "filter-callbacks",
+            "publish-properties",
+            "topic-alias",
+            "receive-maximum",
+        ],
         "qos0_completion": "written",
     },
     "gmqtt": {
@@ -32,7 +38,7 @@ CLAIMS = {
         "protocols": ["3.1.1", "5"],
         "publish_qos": [0, 1, 2],
         "subscribe_qos": [0, 1],
-        "features": ["tls", "receive-maximum"],
+        "features": ["tls", "publish-properties", "topic-alias", "receive-maximum"],
         "qos0_completion": "handed over",
     },
     "awscrt": {
@@ -40,7 +46,7 @@ CLAIMS = {
         "protocols": ["3.1.1", "5"],
         "publish_qos": [0, 1],
         "subscribe_qos": [0, 1],
-        "features": ["tls", "receive-maximum"],
+        "features": ["tls", "publish-properties", "receive-maximum"],
         "qos0_completion": "handed over",
     },
     "mqttium": {
@@ -48,7 +54,13 @@ CLAIMS = {
         "protocols": ["3.1.1", "5"],
         "publish_qos": [0, 1, 2],
         "subscribe_qos": [0, 1, 2],
-        "features": ["tls", "filter-callbacks", "receive-maximum"],
+        "features": [
+            "tls",
+            "filter-callbacks",
+            "publish-properties",
+            "topic-alias",
+            "receive-maximum",
+        ],
         "qos0_completion": "handed over",
     },
     "zmqtt": {
@@ -56,7 +68,7 @@ CLAIMS = {
         "protocols": ["3.1.1", "5"],
         "publish_qos": [0, 1, 2],
         "subscribe_qos": [0, 1, 2],
-        "features": ["tls", "receive-maximum"],
+        "features": ["tls", "publish-properties", "receive-maximum"],
         "qos0_completion": "drained",
     },
     "aiomqtt": {
@@ -64,7 +76,7 @@ CLAIMS = {
         "protocols": ["3.1.1", "5"],
         "publish_qos": [0, 1, 2],
         "subscribe_qos": [0, 1, 2],
-        "features": ["tls", "receive-maximum"],
+        "features": ["tls", "publish-properties", "topic-alias", "receive-maximum"],
         "qos0_completion": "written",
     },
     "aiomqtt3": {
@@ -72,7 +84,7 @@ CLAIMS = {
         "protocols": ["5"],
         "publish_qos": [0, 1],
         "subscribe_qos": [0, 1],
-        "features": ["tls", "receive-maximum"],
+        "features": ["tls", "publish-properties", "receive-maximum"],
         "qos0_completion": "drained",
     },
     "amqtt": {
@@ -225,7 +237,7 @@ class AgainstMosquitto(Clients):
             source = broker.Connection(self.server.port, "source")
             source.drop_answers()
             for number in range(count):
-                payload = broker.payload(number, 20 if number % 2 else 300, tag=7)
+                payload = broker.payload(number, 300 if number % 2 else 20, tag=7)
                 source.publish(filters[number % len(filters)], payload, qos, number + 1)
             report = process.hear()["report"]
             process.finish()

@@ -28,8 +28,9 @@ PeerSpec source_spec(const Stage& stage, Protocol protocol, mqcore::measure::Sen
 
 Json part(const JsonObject& driven, std::string_view side) { return driven.at("report").at(side); }
 
-// A PUBLISH of this run, by hand.
-Octets message(int first_byte, int packet_id, std::uint64_t sequence) {
+// A PUBLISH of this run, by hand: of send_spec()'s two lengths the one that goes with the number.
+Octets message(int first_byte, int packet_id, std::uint64_t number) {
+    const std::uint64_t sequence = 2 * number + 1;
     Octets payload(64);
     mqcore::measure::prepare_payload(payload.data(), payload.size(), 7);
     mqcore::measure::stamp_payload(payload.data(), payload.size(), mqcore::support::now_ns(),

@@ -84,9 +84,11 @@ TEST_CASE("an unknown id gets the nearest known one") {
 TEST_CASE("scopes are told in words") {
     CHECK(in_words(find_check("worker_completed")->scope) == "every point");
     CHECK(in_words(find_check("no_loss")->scope) == "points with messages, QoS 1 and 2");
-    CHECK(in_words(find_check("client_kept_up")->scope) == "receive points at a fixed rate");
+    CHECK(in_words(find_check("client_kept_up")->scope) ==
+          "receive and duplex points at a fixed rate");
+    CHECK(in_words(find_check("topic_alias_used")->scope).ends_with(", with a topic alias"));
     CHECK(in_words(find_metric("lag_p99_us")->scope) ==
-          "publish and round trip points at a fixed rate");
+          "publish, round trip and duplex points at a fixed rate");
 }
 
 TEST_CASE("the table has a title, a sentence and a way of computing for everything") {

@@ -126,6 +126,20 @@ const Unknown kUnknown[] = {
      "no message of the window was seen"},
     {"lag_p99_us", "no report", [](Json& run) { at(run, "client.report") = nullptr; },
      "the client did not report what it sent"},
+    {"receive_transit_p99_us", "no report of a duplex client",
+     [](Json& run) {
+         run = duplex_document();
+         at(run, "client.report") = nullptr;
+     },
+     "the receiver did not report"},
+    {"receive_since_due_p99_us", "nothing received in the window",
+     [](Json& run) {
+         run = duplex_document();
+         at(run, "client.report.receive.since_due") = nullptr;
+     },
+     "no message of the window was seen"},
+    {"effective_window", "a receiver without a Receive Maximum",
+     [](Json& run) { run = sub_document(); }, "neither side of the connection named a limit"},
 };
 
 } // namespace
@@ -155,6 +169,7 @@ TEST_CASE("metrics are computed from what the other party confirmed") {
         {"connect_us", 1500},
         {"in_flight_at_stop", 12},
         {"never_sent", 7},
+        {"effective_window", 64},
         // 100 µs and every 10 ns; since due 150 µs, lag 20 µs and every 50 ns
         {"transit_p50_us", 180},
         {"transit_p90_us", 244},
@@ -181,8 +196,31 @@ TEST_CASE("metrics are computed from what the other party confirmed") {
     }
     for (const MetricEntry& entry : metrics()) {
         INFO(entry.id);
-        CHECK(expected.contains(entry.id));
+        const bool is_of_duplex = entry.histogram.starts_with("receive_");
+        CHECK(expected.contains(entry.id) == !is_of_duplex);
     }
+}
+
+TEST_CASE("a duplex point counts both directions and has the latency of each") {
+    Json run = duplex_document();
+    at(run, "client.report.receive.transit") = histogram_of(kWindow, 300'000, 0);
+    const auto values = metrics_of(run);
+    CHECK(*values.at("rate").value == Approx(4000));
+    CHECK(*values.at("cpu_us_per_message").value == Approx(75));
+    CHECK(*values.at("transit_p50_us").value == Approx(180).epsilon(0.016));
+    CHECK(*values.at("receive_transit_p50_us").value == Approx(300).epsilon(0.016));
+    CHECK(*values.at("receive_since_due_p50_us").value == Approx(550).epsilon(0.016));
+}
+
+TEST_CASE("the effective window is the smaller one of both sides") {
+    Json run = pub_document(1, 0);
+    CHECK(*metrics_of(run).at("effective_window").value == 64);
+    at(run, "spec.protocol") = "5";
+    at(run, "peer.connected").as_object()["receive_maximum"] = 20;
+    CHECK(*metrics_of(run).at("effective_window").value == 20);
+    Json sub = sub_document(1, 0);
+    at(sub, "spec.receive_maximum") = 16;
+    CHECK(*metrics_of(sub).at("effective_window").value == 16);
 }
 
 TEST_CASE("the rate is what arrived at the other end, not what the client calls completed") {
