@@ -96,7 +96,7 @@ Exchange publish(Bench& bench, const Traffic& traffic) {
     if (has_network) {
         server.emplace(bench, traffic.behaviour);
         sink = measure::PeerSpec{.role = measure::PeerRole::sink,
-                                 .endpoint = {},
+                                 .endpoint = {.protocol = traffic.protocol},
                                  .send = std::nullopt,
                                  .receive = receive_spec(traffic)};
     }

@@ -82,7 +82,7 @@ Neighbour::Neighbour(Bench& bench, measure::PeerSpec spec, std::uint16_t port)
     spec.endpoint = {.host = "127.0.0.1",
                      .port = port,
                      .ca_file = {},
-                     .protocol = measure::Protocol::v311,
+                     .protocol = spec.endpoint.protocol,
                      .client_id = "mqcore-check-peer"};
     answer(bench, process_.get(), JsonObject{{"do", "connect"}, {"spec", measure::to_json(spec)}},
            "connected", bench.options().patience_ns);

@@ -16,6 +16,7 @@ from mqttium import (
 )
 from mqttium.api import AsyncClient, PublishReceipt
 from mqttium.types import Message as Arrival
+from mqttium.types import Properties
 
 import mqcore
 from mqcore import (
@@ -163,7 +164,7 @@ class Client:
         self._received(message.payload, index)
 
 
-def _publish_properties(run: Run) -> dict[str, object] | None:
+def _publish_properties(run: Run) -> Properties | None:
     asked = run.properties
     properties: dict[str, object] = {"topic_alias": run.topic_alias} if run.topic_alias else {}
     if asked is not None:
@@ -173,7 +174,8 @@ def _publish_properties(run: Run) -> dict[str, object] | None:
             "correlation_data": asked.correlation_data,
             "user_property": list(asked.user),
         }
-    return {name: value for name, value in properties.items() if value} or None
+    properties = {name: value for name, value in properties.items() if value}
+    return Properties(properties) if properties else None
 
 
 def _on_disconnect(error: BaseException | None) -> None:

@@ -54,8 +54,9 @@ TEST_CASE("an explanation says what an entry is, where it applies and how it is 
           "              confirms them.\n"
           "  applies to  points with messages\n"
           "  computed    Arrivals in the window divided by its length: at the peer's sink\n"
-          "              on publish points, at the client on receive and round trip points.\n"
-          "              What a client calls completed is never the rate.\n"
+          "              on publish points, at the client on receive and round trip points,\n"
+          "              at both on duplex points. What a client calls completed is never\n"
+          "              the rate.\n"
           "  unit        /s, higher is better\n");
     CHECK(*explain("pub_qos1_fixed", with_point()) ==
           "pub_qos1_fixed (point): What does publishing cost?\n"
