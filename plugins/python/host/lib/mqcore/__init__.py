@@ -148,11 +148,26 @@ def check_granted(granted: list[int] | tuple[int, ...], run: Run) -> None:
 
 
 def tls_context(run: Run) -> SSLContext:
-    """Verifies the broker's certificate and name against run.ca_file."""
+    """Verifies the broker's certificate and name against run.ca_file. What the handshake agreed on is
+    noted, whichever of the two classes of the standard library the client uses."""
     import ssl
 
+    def noted(base: type) -> type:
+        class Noted(base):
+            def do_handshake(self, *arguments: object, **named: object) -> None:
+                super().do_handshake(*arguments, **named)  # raises while it is not complete
+                cipher = self.cipher()
+                note("tls.version", self.version() or "unknown")
+                note("tls.cipher", cipher[0] if cipher else "unknown")
+                note("tls.resumed", "true" if self.session_reused else "false")
+
+        return Noted
+
     note("tls.library", ssl.OPENSSL_VERSION)
-    return ssl.create_default_context(cafile=run.ca_file)
+    context = ssl.create_default_context(cafile=run.ca_file)
+    context.sslsocket_class = noted(ssl.SSLSocket)
+    context.sslobject_class = noted(ssl.SSLObject)
+    return context
 
 
 def fail(status: int, text: str) -> None:
