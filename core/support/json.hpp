@@ -27,6 +27,9 @@ print_json_pretty(const Json& value); // two spaces a level, arrays of scalars o
 
 // Reading with defaults, for documents that may lack a key (an older or a newer maker).
 const Json* find(const Json& object, std::string_view key); // null: no object, or no such key
+// A JsonObject becomes a Json for the call alone, and the pointer would outlive it: ask the object
+// itself, with if_contains().
+const Json* find(const Json&& object, std::string_view key) = delete;
 std::string text_or(const Json& object, std::string_view key, std::string_view fallback);
 std::int64_t integer_or(const Json& object, std::string_view key, std::int64_t fallback);
 std::uint64_t unsigned_or(const Json& object, std::string_view key, std::uint64_t fallback);

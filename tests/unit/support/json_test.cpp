@@ -1,7 +1,21 @@
 #include "support/catch.hpp"
 #include "support/json.hpp"
 
+#include <utility>
+
 using namespace mqcore::support;
+
+template <class Object>
+concept CanBeSearched = requires(Object&& object) {
+    find(std::forward<Object>(object), "key");
+};
+
+// What is found must not outlive what holds it: neither a temporary nor an object that would become
+// one for the call alone is taken.
+static_assert(CanBeSearched<Json&> && CanBeSearched<const Json&>);
+static_assert(!CanBeSearched<Json> && !CanBeSearched<const Json>);
+static_assert(!CanBeSearched<JsonObject&> && !CanBeSearched<const JsonObject&>);
+static_assert(!CanBeSearched<JsonObject> && !CanBeSearched<JsonArray&>);
 
 TEST_CASE("one document is parsed, with space around it") {
     const auto json = parse_json(" {\"a\": [1, 2.5, \"x\", null, true]} \n", "test");
@@ -68,5 +82,6 @@ TEST_CASE("reading with defaults takes a default for what is missing or of anoth
     CHECK(boolean_or(json, "b", false));
     CHECK(boolean_or(json, "t", true));
     CHECK(find(json, "missing") == nullptr);
-    CHECK(find(Json(5), "t") == nullptr);
+    const Json number(5);
+    CHECK(find(number, "t") == nullptr);
 }
