@@ -28,8 +28,11 @@ DriverHost::DriverHost(std::string environment_folder)
               [](const mqcore_host* host, std::int32_t status, const char* text) {
                   auto* self = static_cast<DriverHost*>(const_cast<mqcore_host*>(host));
                   const std::lock_guard lock(self->mutex_);
-                  if (!self->failure_)
-                      self->failure_ = Failure{status, text ? text : ""};
+                  if (self->failure_)
+                      return;
+                  self->failure_ = Failure{status, text ? text : ""};
+                  if (self->when_failed_)
+                      self->when_failed_();
               },
           .note =
               [](const mqcore_host* host, const char* key, const char* value) {
@@ -46,6 +49,13 @@ DriverHost::DriverHost(std::string environment_folder)
 std::optional<DriverHost::Failure> DriverHost::failure() const {
     const std::lock_guard lock(mutex_);
     return failure_;
+}
+
+void DriverHost::when_failed(std::function<void()> act) {
+    const std::lock_guard lock(mutex_);
+    when_failed_ = std::move(act);
+    if (failure_)
+        when_failed_();
 }
 
 support::Json DriverHost::notes() const {

@@ -4,6 +4,7 @@
 #include "mqcore/driver.h"
 #include "support/json.hpp"
 
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -23,12 +24,15 @@ class DriverHost : public mqcore_host {
         std::string text;
     };
     std::optional<Failure> failure() const; // the first one that the driver told
-    support::Json notes() const;            // {key: value}
+    // Called once, at the first failure and in the thread that tells it, at once if there was one.
+    void when_failed(std::function<void()> act);
+    support::Json notes() const; // {key: value}
 
   private:
     std::string environment_folder_;
     mutable std::mutex mutex_; // guards the rest; drivers call from any thread
     std::optional<Failure> failure_;
+    std::function<void()> when_failed_;
     std::map<std::string, std::string> notes_;
 };
 

@@ -232,6 +232,8 @@ bool Worker::drive(const Json& order) {
         std::make_unique<PacingSource>(spec_.send, schedule, spec_.connections, page_, misuse_);
     sink_ = std::make_unique<CountingSink>(*source_, spec_.receive, schedule,
                                            spec_.send ? spec_.send->window : 0, page_, misuse_);
+    // A connection that is lost ends the run now, not at the schedule's end.
+    host_->when_failed([this] { source_->interrupt(); });
     const std::int32_t status = guarded(WorkerPhase::driving, [&] {
         return driver_.table->drive(instance_, source_.get(), sink_.get());
     });
@@ -245,7 +247,6 @@ bool Worker::drive(const Json& order) {
                                    {"misuse", misuse_.to_json()}};
     if (status != MQCORE_OK || !source_->has_stopped())
         return fail_by_status(status, report);
-    // A driver may notice a lost connection and yet keep serving its loop until the end.
     if (host_->failure())
         return fail_by_status(host_->failure()->status, report);
     page_.phase.store(static_cast<std::uint32_t>(WorkerPhase::driven), std::memory_order_relaxed);
@@ -318,7 +319,8 @@ int main() {
         return 2;
     }
     support::LineChannel channel{support::UniqueFd(support::kControlDescriptor)};
-    const int code = worker::Worker(channel, page->page()).serve();
+    // Never destroyed: threads of a library that was not taken down may call into it to the last.
+    const int code = (new worker::Worker(channel, page->page()))->serve();
     // Without finalisers: tearing down an interpreter or a runtime with live threads is not the
     // experiment, and the results have left the process.
     std::fflush(nullptr);

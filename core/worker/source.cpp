@@ -32,8 +32,10 @@ void add_alone(std::atomic<std::uint64_t>& counter) {
 // Sleeps while the word is `expected`, until an absolute CLOCK_MONOTONIC instant.
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected, Nanoseconds until) {
     const timespec deadline = to_timespec(until);
-    ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_BITSET_PRIVATE,
-              expected, &deadline, nullptr, FUTEX_BITSET_MATCH_ANY);
+    while (::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_BITSET_PRIVATE,
+                     expected, &deadline, nullptr, FUTEX_BITSET_MATCH_ANY) != 0 &&
+           errno == EINTR) {
+    }
 }
 
 void futex_wake(std::atomic<std::uint32_t>& word) {
@@ -71,20 +73,21 @@ int32_t PacingSource::answer(const mqcore_message** message) {
     if (!is_on_drive_thread()) [[unlikely]]
         misuse_.note(Misuse::next_off_drive_thread);
     const Nanoseconds now = now_ns();
+    const Nanoseconds send_end = send_end_.load(std::memory_order_relaxed);
     last_slot_ = ~std::uint32_t{0};
-    if (now >= send_end_) [[unlikely]]
+    if (now >= send_end) [[unlikely]]
         return finish(now);
     if (!slots_ || sent_ >= limit_) [[unlikely]]
-        return say_wait(send_end_);
+        return say_wait(send_end);
     if (const Nanoseconds until = offer_.wait_until(now)) {
         ++slept_;
-        return say_wait(std::min(until, send_end_));
+        return say_wait(std::min(until, send_end));
     }
     const std::optional<std::uint32_t> slot = slots_->take();
     if (!slot) {
         ++window_full_;
         is_window_full_ = true;
-        wake_ns = send_end_;
+        wake_ns = send_end;
         return MQCORE_WAIT;
     }
 
@@ -126,7 +129,7 @@ int32_t PacingSource::say_wait(Nanoseconds until) {
 
 int32_t PacingSource::finish(Nanoseconds now) {
     is_window_full_ = false;
-    if (now < schedule_.end()) {
+    if (now < schedule_.end() && send_end_.load(std::memory_order_relaxed) != 0) {
         wake_ns = schedule_.end();
         return MQCORE_DRAIN;
     }
@@ -139,24 +142,22 @@ int32_t PacingSource::finish(Nanoseconds now) {
 // A driver that waits for the schedule is not woken by completions: the wake-ups would be billed to
 // the client under test. One that waits for a full window is.
 void PacingSource::wait_until_wake() {
-    if (!is_window_full_) {
-        const timespec deadline = to_timespec(wake_ns);
-        while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, nullptr) == EINTR) {
-        }
-        return;
-    }
-    // Either this thread sees the slot that another thread has just given back, or that thread sees
-    // that this one waits: both sides write before they read, in the total order of seq_cst.
-    is_waiting_.store(1, std::memory_order_seq_cst);
-    if (!slots_->has_returned())
-        futex_wait(is_waiting_, 1, wake_ns);
-    is_waiting_.store(0, std::memory_order_relaxed);
+    const std::uint32_t what = is_window_full_ ? kSlot : kSchedule;
+    // Either this thread sees the slot that another thread has just given back, or its interrupt, or
+    // that thread sees that this one waits: both sides write before they read, in the total order of
+    // seq_cst.
+    waits_for_.store(what, std::memory_order_seq_cst);
+    const bool is_over = send_end_.load(std::memory_order_seq_cst) == 0;
+    if (!is_over && !(what == kSlot && slots_->has_returned()))
+        futex_wait(waits_for_, what, wake_ns);
+    waits_for_.store(kNothing, std::memory_order_relaxed);
 }
 
 void PacingSource::wake_waiter() {
-    if (is_waiting_.load(std::memory_order_seq_cst) &&
-        is_waiting_.exchange(0, std::memory_order_seq_cst))
-        futex_wake(is_waiting_);
+    std::uint32_t expected = kSlot;
+    if (waits_for_.load(std::memory_order_seq_cst) == kSlot &&
+        waits_for_.compare_exchange_strong(expected, kNothing, std::memory_order_seq_cst))
+        futex_wake(waits_for_);
 }
 
 void PacingSource::complete(std::uint32_t slot, std::int32_t status) {
@@ -184,6 +185,12 @@ void PacingSource::complete(std::uint32_t slot, std::int32_t status) {
 }
 
 // --- measured path ends ---
+
+void PacingSource::interrupt() {
+    send_end_.store(0, std::memory_order_seq_cst);
+    if (waits_for_.exchange(kNothing, std::memory_order_seq_cst) != kNothing)
+        futex_wake(waits_for_);
+}
 
 Json PacingSource::report() const {
     if (!send_)

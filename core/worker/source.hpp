@@ -32,6 +32,9 @@ class PacingSource : public mqcore_source {
     void wait_until_wake();
     bool has_stopped() const { return has_stopped_; }
 
+    // From here on next() answers STOP; wakes a driver that waits. [any-thread]
+    void interrupt();
+
     // done() for a slot: frees it, wakes a driver that waits for it. [any-thread]
     void complete(std::uint32_t slot, std::int32_t status);
 
@@ -44,6 +47,8 @@ class PacingSource : public mqcore_source {
     int32_t say_wait(Nanoseconds until);
     int32_t finish(Nanoseconds now);
     void wake_waiter();
+
+    enum : std::uint32_t { kNothing, kSlot, kSchedule }; // what the driving thread waits for
 
     struct Completions { // one writer or atomic additions, see ControlPage
         std::atomic<std::uint64_t> in_window{0};
@@ -58,7 +63,7 @@ class PacingSource : public mqcore_source {
     MisuseLog& misuse_;
     pthread_t drive_thread_;
     std::uint32_t connections_;
-    Nanoseconds send_end_;
+    std::atomic<Nanoseconds> send_end_; // 0: interrupted, by any thread
     std::uint64_t limit_;
     bool is_window_full_ = false;
     bool has_stopped_ = false;
@@ -74,7 +79,7 @@ class PacingSource : public mqcore_source {
     Completions on_drive_thread_;
     // Written by other threads.
     alignas(128) Completions elsewhere_;
-    alignas(128) std::atomic<std::uint32_t> is_waiting_{0}; // futex word
+    alignas(128) std::atomic<std::uint32_t> waits_for_{kNothing}; // futex word
 };
 
 // Counts completions and arrivals.

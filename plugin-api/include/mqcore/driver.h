@@ -210,8 +210,8 @@ struct mqcore_source {
     /* The next thing to do, one of MQCORE_SEND, WAIT, DRAIN, STOP. Never blocks, allocates or enters
      * the kernel (but for the clock, where the machine has no vDSO for it). [drive-thread]          */
     int32_t (*next)(mqcore_source* source, const mqcore_message** message);
-    /* Blocks until wake_ns, or until a done() that ends a full window. May return early. Drop
-     * interpreter locks around it. [drive-thread]                                                  */
+    /* Blocks until wake_ns, until a done() that ends a full window, or until a fail(). May return
+     * early. Drop interpreter locks around it. [drive-thread]                                      */
     void (*wait)(mqcore_source* source);
 };
 
@@ -250,7 +250,8 @@ struct mqcore_host {
     /* A line for the run's log; the text is copied. Not from the measured path. [any-thread]       */
     void (*log)(const mqcore_host* host, int32_t level, const char* text);
     /* Why a call is about to return, or why a connection was lost: the first text is kept and
-     * becomes the run's reason. Copied. [any-thread]                                               */
+     * becomes the run's reason. Copied. While drive() runs it ends the run: wait() returns and next()
+     * answers STOP. [any-thread]                                                                   */
     void (*fail)(const mqcore_host* host, int32_t status, const char* text);
     /* Provenance for the result file: "library.version", "tls.library", ... Copied. [any-thread]   */
     void (*note)(const mqcore_host* host, const char* key, const char* value);

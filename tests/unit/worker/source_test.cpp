@@ -250,6 +250,43 @@ TEST_CASE("a driver that waits for a full window is woken by a completion of ano
     REQUIRE(bench.misused() == "[]");
 }
 
+TEST_CASE("an interrupt wakes a driver that waits for the schedule or for a slot, and stops it") {
+    measure::SendSpec paced = spec();
+    paced.rate = 0.1; // the first message is due long after the test
+    const measure::SendSpec full = spec(1);
+    for (const measure::SendSpec& send : {paced, full}) {
+        Bench bench(send, short_schedule(3600 * 1000 * kMillisecond));
+        if (!send.rate)
+            REQUIRE(bench.next() == MQCORE_SEND);
+        REQUIRE(bench.next() == MQCORE_WAIT);
+        std::thread library([&] { bench.source.interrupt(); });
+        bench.source.wait(&bench.source); // without the interrupt: an hour
+        library.join();
+        REQUIRE(bench.next() == MQCORE_STOP);
+        REQUIRE(bench.source.has_stopped());
+        REQUIRE(bench.misused() == "[]");
+    }
+}
+
+TEST_CASE("after an interrupt there is neither a wait nor a drain") {
+    Bench bench(std::nullopt, short_schedule(3600 * 1000 * kMillisecond));
+    REQUIRE(bench.next() == MQCORE_WAIT);
+    bench.source.interrupt();
+    bench.source.wait(&bench.source);
+    REQUIRE(bench.next() == MQCORE_STOP);
+}
+
+TEST_CASE("an interrupt is not missed, however it meets the wait") {
+    for (int i = 0; i < 300; ++i) {
+        Bench bench(std::nullopt, short_schedule(3600 * 1000 * kMillisecond));
+        std::thread library([&] { bench.source.interrupt(); });
+        while (bench.next() == MQCORE_WAIT)
+            bench.source.wait(&bench.source);
+        library.join();
+        REQUIRE(bench.source.has_stopped());
+    }
+}
+
 TEST_CASE("the window holds and every slot comes back when completions race from two threads") {
     Bench bench(spec(64), short_schedule(300 * kMillisecond));
     std::vector<std::atomic<bool>> out(64);
