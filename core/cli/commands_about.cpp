@@ -32,10 +32,14 @@ JsonArray texts(const std::vector<std::string>& values) {
     return JsonArray(values.begin(), values.end());
 }
 
+// Of the client library: as the environment's package, else as the driver's build found it. Empty: not
+// known.
 std::string version_of(const driver::Environment& environment, const driver::Descriptor& client) {
     const Json facts = environment.facts;
     const Json* packages = support::find(facts, "packages");
-    return packages ? support::text_or(*packages, client.package, "") : "";
+    const std::string installed =
+        packages ? support::text_or(*packages, client.package, "") : std::string();
+    return installed.empty() ? client.library_version : installed;
 }
 
 int clients(bool wants_json) {

@@ -29,6 +29,7 @@ struct Descriptor {
     std::string library = {};          // the client library's own name
     std::string summary = {};          // one line: what it is
     std::string abi = {};              // "1.0": the ABI that the library was built for
+    std::string library_version = {};  // as its build found it; empty: not said
     std::string package = {};          // of a language environment, e.g. "paho-mqtt"; may be empty
     std::filesystem::path folder = {}; // holds driver.toml
     std::filesystem::path library_file = {}; // the .so to load: its own `file`, or that of its host

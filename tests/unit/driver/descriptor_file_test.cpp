@@ -47,7 +47,9 @@ std::string finding(const std::string& content) {
 
 TEST_CASE("a complete driver.toml becomes a descriptor") {
     const tests::TemporaryFolder folder;
-    folder.write("driver.toml", kDriver + "package = \"paho\"\nfloor = true\n" + kClaims);
+    folder.write("driver.toml",
+                 kDriver + "library_version = \"1.3.12\"\npackage = \"paho\"\nfloor = true\n" +
+                     kClaims);
     const auto good = driver::read_descriptor(folder.path());
     CHECK(good.diagnostics.empty());
     REQUIRE(good.descriptor);
@@ -56,6 +58,7 @@ TEST_CASE("a complete driver.toml becomes a descriptor") {
     CHECK(good.descriptor->library == "Eclipse Paho C");
     CHECK(good.descriptor->summary == "asynchronous");
     CHECK(good.descriptor->abi == "1.0");
+    CHECK(good.descriptor->library_version == "1.3.12");
     CHECK(good.descriptor->package == "paho");
     CHECK(good.descriptor->folder == folder.path());
     CHECK(good.descriptor->library_file == folder.path() / "paho-c.so");
