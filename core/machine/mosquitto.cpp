@@ -10,7 +10,12 @@
 namespace mqcore::machine {
 namespace {
 
-constexpr std::string_view kServerFolders = "/usr/sbin:/usr/local/sbin:/sbin:/opt/homebrew/sbin";
+constexpr const char* kServerFolders = "/usr/sbin:/usr/local/sbin:/sbin:/opt/homebrew/sbin";
+
+std::string_view server_folders() {
+    const char* given = std::getenv("MQCORE_SERVER_PATH");
+    return given ? given : kServerFolders;
+}
 
 std::optional<std::filesystem::path> find_in(std::string_view folders, std::string_view name) {
     while (!folders.empty()) {
@@ -29,7 +34,7 @@ std::optional<std::filesystem::path> find_program(std::string_view name) {
     const char* path = std::getenv("PATH");
     if (auto found = find_in(path ? path : "", name))
         return found;
-    return find_in(kServerFolders, name);
+    return find_in(server_folders(), name);
 }
 
 support::Result<Mosquitto> find_mosquitto() {
@@ -39,8 +44,9 @@ support::Result<Mosquitto> find_mosquitto() {
     const auto program = find_program("mosquitto");
     if (!program)
         return support::Error{support::ErrorCode::host,
-                              "the broker 'mosquitto' is not installed: it is neither in PATH nor "
-                              "in /usr/sbin or /usr/local/sbin",
+                              fmt::format("the broker 'mosquitto' is not installed: it is neither "
+                                          "in PATH nor in {}",
+                                          server_folders()),
                               kHowToInstall};
     // -h prints the version in its first line; its exit code differs between versions.
     const auto output = support::run_program({program->string(), "-h"}, std::chrono::seconds(5));

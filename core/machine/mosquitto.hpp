@@ -11,7 +11,7 @@
 namespace mqcore::machine {
 
 // The program in PATH, else in the folders that hold servers and are often missing from a user's
-// PATH.
+// PATH: those of MQCORE_SERVER_PATH (a colon list), else the usual ones.
 std::optional<std::filesystem::path> find_program(std::string_view name);
 
 struct Mosquitto {

@@ -109,19 +109,21 @@ TEST_CASE("environments that are not ready are named with their reason") {
     CHECK(found.detail == "not ready: gmqtt (never synced)");
 }
 
-TEST_CASE("a broker that is not installed is one line with a way out") {
-    // The program is looked for in server folders too, so this only shows where it is missing.
+TEST_CASE(
+    "a broker that is not installed is one line with a way out, and the doctor says the same") {
     const char* path = std::getenv("PATH");
     const std::string before = path ? path : "";
     ::setenv("PATH", "/nowhere", 1);
+    ::setenv("MQCORE_SERVER_PATH", "/nowhere/sbin", 1);
     const auto found = find_mosquitto();
+    const Finding diagnosis = finding(plain_questions(), "mosquitto");
     ::setenv("PATH", before.c_str(), 1);
-    if (found) {
-        CHECK(found->program.is_absolute());
-        CHECK_FALSE(found->version.empty());
-        return;
-    }
-    CHECK(found.error().message.find("not installed") != std::string::npos);
+    ::unsetenv("MQCORE_SERVER_PATH");
+    REQUIRE_FALSE(found);
+    CHECK(found.error().message ==
+          "the broker 'mosquitto' is not installed: it is neither in PATH nor in /nowhere/sbin");
     CHECK(found.error().hint.find("apt-get install mosquitto") != std::string::npos);
-    CHECK(found.error().message.find('\n') == std::string::npos);
+    CHECK(diagnosis.outcome == Outcome::fail);
+    CHECK(diagnosis.detail == found.error().message);
+    CHECK(diagnosis.mend == found.error().hint);
 }
