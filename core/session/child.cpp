@@ -485,7 +485,10 @@ std::string log_tail(const std::filesystem::path& file, std::size_t lines) {
         start = before == std::string::npos ? 0 : before + 1;
     }
     text.erase(0, start);
-    // A result file names no person and no place of this machine.
+    return without_personal_paths(std::move(text));
+}
+
+std::string without_personal_paths(std::string text) {
     const auto replace = [&](const std::string& what, std::string_view by) {
         for (std::size_t at = 0; what.size() > 1 && (at = text.find(what, at)) != std::string::npos;
              at += by.size())

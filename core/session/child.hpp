@@ -118,7 +118,11 @@ class Supervisor {
     std::shared_ptr<State> state_; // owners: this object and each child, which may outlive it
 };
 
-// The last lines of a log, at most `lines` and 8 KiB, with home and temporary folders taken out.
+// A result file names no person and no place of this machine: home and temporary folders become "~" and
+// "…".
+std::string without_personal_paths(std::string text);
+
+// The last lines of a log, at most `lines` and 8 KiB, without personal paths.
 std::string log_tail(const std::filesystem::path& file, std::size_t lines = 20);
 
 } // namespace mqcore::session

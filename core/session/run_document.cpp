@@ -77,7 +77,7 @@ Json to_json(const Failure& failure) {
     return JsonObject{{"party", failure.party},
                       {"phase", failure.phase},
                       {"status", failure.status},
-                      {"reason", failure.reason}};
+                      {"reason", without_personal_paths(failure.reason)}};
 }
 
 JsonObject broker_json(const BrokerWitness& witness, const BrokerDelta& delta) {

@@ -2,6 +2,8 @@
 
 #include "support/catch.hpp"
 
+#include <cstdlib>
+
 using namespace mqcore::session;
 using mqcore::support::JsonObject;
 
@@ -47,6 +49,21 @@ TEST_CASE("a counter that went back is no change") {
     CHECK(json.at("delta").at("messages_sent").is_null());
     CHECK(json.at("unavailable").at("messages_sent") ==
           "the counter went back: the broker was started anew");
+}
+
+TEST_CASE("a failure names no folder of whoever ran it") {
+    const char* home = std::getenv("HOME");
+    const std::string before = home ? home : "";
+    ::setenv("HOME", "/home/somebody", 1);
+    const std::string temporary = std::filesystem::temp_directory_path().string();
+    const Json failure = to_json(
+        Failure{.party = "client",
+                .phase = "creating",
+                .status = "driver",
+                .reason = "'/home/somebody/a.so' is no driver, nor is '" + temporary + "/x/b.so'"});
+    if (home)
+        ::setenv("HOME", before.c_str(), 1);
+    CHECK(failure.at("reason") == "'~/a.so' is no driver, nor is '…/x/b.so'");
 }
 
 TEST_CASE("the page's last counters are told with the phase") {
