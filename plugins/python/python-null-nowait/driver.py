@@ -1,6 +1,7 @@
 """As python-null, driven from an event loop that publishes without awaiting."""
 
 from mqcore import Message, Run, Sink, Source
+from mqcore.floor import note_bare_loop
 
 
 class Client:
@@ -10,7 +11,8 @@ class Client:
         if run.filters:
             self.publish = self._publish_and_receive
 
-    async def connect(self) -> None: ...
+    async def connect(self) -> None:
+        note_bare_loop(self._bare)
 
     def publish(self, message: Message) -> None:
         self._done(message.slot)
@@ -18,5 +20,8 @@ class Client:
     def _publish_and_receive(self, message: Message) -> None:
         self._received(message.payload)
         self._done(message.slot)
+
+    def _bare(self, message: Message) -> None:
+        message.slot  # noqa: B018 - publish() without the core
 
     async def close(self) -> None: ...

@@ -2,6 +2,7 @@
 message straight back as an arrival, so that the cost of receiving can be told."""
 
 from mqcore import Message, Run, Sink, Source
+from mqcore.floor import note_bare_loop
 
 
 class Client:
@@ -11,7 +12,8 @@ class Client:
         if run.filters:
             self.publish = self._publish_and_receive
 
-    def connect(self) -> None: ...
+    def connect(self) -> None:
+        note_bare_loop(self._bare)
 
     def publish(self, message: Message) -> None:
         self._done(message.slot)
@@ -19,5 +21,8 @@ class Client:
     def _publish_and_receive(self, message: Message) -> None:
         self._received(message.payload)
         self._done(message.slot)
+
+    def _bare(self, message: Message) -> None:
+        message.slot  # noqa: B018 - publish() without the core
 
     def close(self) -> None: ...

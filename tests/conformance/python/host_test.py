@@ -55,6 +55,7 @@ class EveryInterpreter(support.Case):
                     self.assertEqual((sent["sent"], sent["completed"]), (10_000, 10_000))
                     self.assertEqual((sent["failed"], sent["unfinished"]), (0, 0))
                     self.assertEqual(report["log"], "")
+                    self.assertGreater(float(report["notes"]["floor.bare_ns"]), 0)
 
     def test_each_shape_hands_back_payloads_intact(self) -> None:
         for interpreter in support.interpreters():
@@ -278,8 +279,9 @@ class Endings(support.Case):
     def fails(self, shape: str, code: str, phase: str, status: str, reason: str, **spec) -> str:
         folder = self.make_driver(shape, code)
         spec.setdefault("send", {"qos": 1})
+        spec.setdefault("window_s", 5.0)
         return self.assert_fails(
-            lambda: self.run_driver(folder, self.venv, window_s=5.0, **spec), phase, status, reason
+            lambda: self.run_driver(folder, self.venv, **spec), phase, status, reason
         )
 
     def test_an_exception_ends_the_run_with_its_type_and_text(self) -> None:
@@ -309,6 +311,18 @@ class Endings(support.Case):
             with self.subTest(shape=shape):
                 code = with_publish(template, lose)
                 self.fails(shape, code, "driving", "network", "connection lost", send={"limit": 1})
+
+    def test_a_failure_told_by_a_thread_wakes_a_client_that_sleeps_in_the_core(self) -> None:
+        lose = (
+            "import threading\n"
+            "self.sink.done(message.slot)\n"
+            "threading.Timer(.05, mqcore.fail, (mqcore.NETWORK, 'connection lost')).start()"
+        )
+        code = with_publish(SYNC, lose)
+        # Nothing else would end the wait within the hour.
+        self.fails(
+            "sync", code, "driving", "network", "connection lost", send={"limit": 1}, window_s=3600
+        )
 
     def test_what_a_library_drops_is_a_failure(self) -> None:
         thread = "import threading; threading.Thread(target=lambda: 1/0).start()"
