@@ -1,5 +1,6 @@
 #include "campaign/manifest.hpp"
 
+#include "campaign/revision.hpp"
 #include "campaign/wiring.hpp"
 #include "support/file.hpp"
 
@@ -127,27 +128,28 @@ Result<JsonObject> new_manifest(const CampaignOptions& options, const machine::M
         broker.get_object()["url"] = options.external_broker_url;
     if (broker.is_object())
         broker.get_object()["witness"] = part("witness");
-    return JsonObject{
-        {"format", kResultsFormat},
-        {"id", id},
-        {"created", created},
-        {"state", "running"},
-        {"mqcore", JsonObject{{"version", MQCORE_VERSION}, {"programs", std::move(programs)}}},
-        {"profile", JsonObject{{"name", options.profile.name},
-                               {"warmup_ns", options.profile.warmup_ns},
-                               {"window_ns", options.profile.window_ns},
-                               {"drain_ns", options.profile.drain_ns},
-                               {"runs", options.plan.runs_each}}},
-        {"comparable", not_comparable_because.empty()},
-        {"not_comparable_because", texts(not_comparable_because)},
-        {"scenarios", std::move(scenarios)},
-        {"points", std::move(points)},
-        {"clients", std::move(clients)},
-        {"refused", std::move(refused)},
-        {"machine", machine::to_json(facts)},
-        {"cores", machine::to_json(cores)},
-        {"broker", std::move(broker)},
-        {"ceilings", JsonArray{}}};
+    return JsonObject{{"format", kResultsFormat},
+                      {"id", id},
+                      {"created", created},
+                      {"state", "running"},
+                      {"mqcore", JsonObject{{"version", MQCORE_VERSION},
+                                            {"revision", revision()},
+                                            {"programs", std::move(programs)}}},
+                      {"profile", JsonObject{{"name", options.profile.name},
+                                             {"warmup_ns", options.profile.warmup_ns},
+                                             {"window_ns", options.profile.window_ns},
+                                             {"drain_ns", options.profile.drain_ns},
+                                             {"runs", options.plan.runs_each}}},
+                      {"comparable", not_comparable_because.empty()},
+                      {"not_comparable_because", texts(not_comparable_because)},
+                      {"scenarios", std::move(scenarios)},
+                      {"points", std::move(points)},
+                      {"clients", std::move(clients)},
+                      {"refused", std::move(refused)},
+                      {"machine", machine::to_json(facts)},
+                      {"cores", machine::to_json(cores)},
+                      {"broker", std::move(broker)},
+                      {"ceilings", JsonArray{}}};
 }
 
 } // namespace mqcore::campaign
