@@ -1,5 +1,6 @@
 #include "campaign/campaign.hpp"
 
+#include "campaign/harness_cost.hpp"
 #include "campaign/manifest.hpp"
 #include "campaign/wiring.hpp"
 
@@ -45,9 +46,12 @@ class Campaign {
 
   private:
     Result<void> open();
+    void discard_folder();
     Result<void> measure_ceilings();
     // Nothing: interrupted before it was judged.
     Result<std::optional<Json>> attempt(const PlannedRun& planned, std::uint32_t attempt);
+    // A client said in a run that it cannot do the point: the pair is refused from here on.
+    Result<void> refuse(const PlannedRun& planned, const Json& document);
     Result<void> write_manifest(std::string_view state);
     std::optional<double> ceiling_for(const Point& point) const;
     std::uint32_t new_tag();
@@ -61,6 +65,7 @@ class Campaign {
     std::unique_ptr<session::Session> session_;
     verdict::Context context_;
     JsonArray ceilings_;
+    std::set<std::pair<std::size_t, std::size_t>> refused_; // point and client, at run time
     std::set<std::uint32_t> used_tags_;
     std::random_device random_;
 };
@@ -74,6 +79,8 @@ Result<CampaignOutcome> Campaign::run() {
     const Nanoseconds whole = estimate_ns(options_.plan, options_.profile);
     for (std::size_t index = 0; index < runs.size() && outcome.ending == Ending::finished;
          ++index) {
+        if (refused_.contains({runs[index].point, runs[index].client}))
+            continue;
         watcher_.run_started(runs[index], index, whole * (runs.size() - index) / runs.size());
         bool is_valid_enough = false;
         for (std::uint32_t n = 1; n <= kAttempts && !is_valid_enough; ++n) {
@@ -88,7 +95,11 @@ Result<CampaignOutcome> Campaign::run() {
                 outcome.ending = Ending::interrupted;
                 break;
             }
-            is_valid_enough = support::text_or(**document, "status", "") != "invalid";
+            const std::string status = support::text_or(**document, "status", "");
+            is_valid_enough = status != name_of(verdict::Status::invalid);
+            if (status == name_of(verdict::Status::unsupported))
+                if (Result<void> refused = refuse(runs[index], **document); !refused)
+                    return std::move(refused).error();
             const bool is_retried = !is_valid_enough && n < kAttempts;
             watcher_.run_ended(runs[index], index, **document, is_retried);
             if (!is_valid_enough && !is_retried)
@@ -136,9 +147,7 @@ Result<void> Campaign::open() {
                                  .external_ca_file = options_.external_ca_file,
                                  .id = fmt::format("mqcore{:08x}", new_tag())});
     if (!session) {
-        // Nothing was measured: leave no half-made folder behind.
-        std::error_code ignored;
-        std::filesystem::remove_all(store_->folder(), ignored);
+        discard_folder();
         return std::move(session).error();
     }
     session_ = std::move(*session);
@@ -149,10 +158,22 @@ Result<void> Campaign::open() {
     if (!manifest)
         return std::move(manifest).error();
     manifest_ = std::move(*manifest);
+    Result<Json> floor = measure_floor(options_);
+    if (!floor) {
+        discard_folder();
+        return std::move(floor).error();
+    }
+    manifest_["harness_floor"] = std::move(*floor);
     watcher_.started(options_, store_->folder(), not_comparable_because_);
     if (Result<void> measured = measure_ceilings(); !measured)
         return measured;
     return write_manifest("running");
+}
+
+// Nothing was measured: leave no half-made folder behind.
+void Campaign::discard_folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(store_->folder(), ignored);
 }
 
 // The broker's own limit for the loads that the plan's receive points offer.
@@ -246,6 +267,17 @@ Result<std::optional<Json>> Campaign::attempt(const PlannedRun& planned, std::ui
     if (Result<void> stored = store_->add_run(client.id, run); !stored)
         return std::move(stored).error();
     return std::optional<Json>(std::move(run));
+}
+
+Result<void> Campaign::refuse(const PlannedRun& planned, const Json& document) {
+    refused_.insert({planned.point, planned.client});
+    const Json* failure = support::find(document, "failure");
+    manifest_["refused"].as_array().push_back(
+        to_json(Refusal{.client = options_.plan.clients[planned.client].id,
+                        .point = options_.plan.points[planned.point].id,
+                        .missing = {failure ? support::text_or(*failure, "reason", "") : ""},
+                        .at_run_time = true}));
+    return write_manifest("running");
 }
 
 Result<void> Campaign::write_manifest(std::string_view state) {

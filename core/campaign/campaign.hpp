@@ -23,10 +23,22 @@ struct ClientSetup {
     std::vector<std::pair<std::string, std::string>> options; // [driver.ID] of the scenarios
 };
 
+// Clients that do nothing: what a run with them costs is mqcore's own.
+struct NullClients {
+    std::vector<driver::Descriptor> ready;
+    std::map<std::string, ClientSetup> setups; // of the ready ones, by id
+    struct NotReady {
+        driver::Descriptor client;
+        std::string why;
+    };
+    std::vector<NotReady> not_ready;
+};
+
 struct CampaignOptions {
     std::vector<scenario::Scenario> scenarios;
     Plan plan;
     std::map<std::string, ClientSetup> setups; // by client id
+    NullClients null_clients;                  // of the plan's languages and shapes
     scenario::Profile profile;
     std::filesystem::path worker_program, peer_program;
     std::filesystem::path output; // empty: a dated folder under results/

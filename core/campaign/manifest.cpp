@@ -63,6 +63,13 @@ JsonObject scenario_json(const scenario::Scenario& scenario) {
 
 } // namespace
 
+Json to_json(const Refusal& refusal) {
+    return JsonObject{{"client", refusal.client},
+                      {"point", refusal.point},
+                      {"missing", texts(refusal.missing)},
+                      {"at_run_time", refusal.at_run_time}};
+}
+
 Result<JsonObject> hashes_of_driver(const driver::Descriptor& driver) {
     std::vector<fs::path> files;
     std::error_code why;
@@ -106,9 +113,7 @@ Result<JsonObject> new_manifest(const CampaignOptions& options, const machine::M
         clients.push_back(std::move(*json));
     }
     for (const Refusal& refusal : options.plan.refusals)
-        refused.push_back(JsonObject{{"client", refusal.client},
-                                     {"point", refusal.point},
-                                     {"missing", texts(refusal.missing)}});
+        refused.push_back(to_json(refusal));
     JsonObject programs;
     for (const auto& [name, file] : {std::pair<const char*, fs::path>{"mqcore", "/proc/self/exe"},
                                      {"mqworker", options.worker_program},

@@ -13,6 +13,9 @@ new_manifest(const CampaignOptions& options, const machine::MachineFacts& facts,
              const std::vector<std::string>& not_comparable_because, const std::string& id,
              const std::string& created);
 
+// An entry of the manifest's "refused".
+support::Json to_json(const Refusal& refusal);
+
 // {"file name": "sha256", …} of a driver's folder, its library included.
 support::Result<support::JsonObject> hashes_of_driver(const driver::Descriptor& driver);
 

@@ -31,7 +31,7 @@ Plan make_plan(std::vector<scenario::Point> points, std::vector<driver::Descript
                 able.push_back(client);
             else
                 plan.refusals.push_back(
-                    {plan.clients[client].id, plan.points[point].id, std::move(missing)});
+                    {plan.clients[client].id, plan.points[point].id, std::move(missing), false});
         }
         for (std::uint32_t run = 1; run <= runs_each; ++run) {
             for (const std::size_t client : able)

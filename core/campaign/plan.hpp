@@ -15,6 +15,7 @@ namespace mqcore::campaign {
 struct Refusal {
     std::string client, point;
     std::vector<std::string> missing; // what the driver lacks, in words
+    bool at_run_time = false;         // only its first run showed it
 };
 
 struct PlannedRun {

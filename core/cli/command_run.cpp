@@ -1,4 +1,4 @@
-#include "campaign/campaign.hpp"
+#include "campaign/harness_cost.hpp"
 #include "campaign/wiring.hpp"
 #include "cli/command.hpp"
 #include "cli/installation.hpp"
@@ -44,6 +44,7 @@ std::vector<report::RefusedPair> refused_pairs(const campaign::Plan& plan) {
 
 Result<campaign::CampaignOptions> prepare(const RunOptions& options,
                                           const Installation& installation,
+                                          const driver::Catalogue& catalogue,
                                           std::vector<scenario::Scenario> scenarios) {
     Result<scenario::Profile> profile = scenario::profile_named(options.profile);
     if (!profile)
@@ -52,7 +53,6 @@ Result<campaign::CampaignOptions> prepare(const RunOptions& options,
         campaign::select_points(scenarios, options.points);
     if (!points)
         return std::move(points).error();
-    const driver::Catalogue catalogue = installation.catalogue();
     std::vector<std::string> known_ids;
     for (const driver::Descriptor& driver : catalogue.drivers)
         known_ids.push_back(driver.id);
@@ -65,6 +65,7 @@ Result<campaign::CampaignOptions> prepare(const RunOptions& options,
     campaign::CampaignOptions campaign{.scenarios = std::move(scenarios),
                                        .plan = {},
                                        .setups = {},
+                                       .null_clients = {},
                                        .profile = *profile,
                                        .worker_program = installation.worker,
                                        .peer_program = installation.peer,
@@ -101,8 +102,9 @@ int run(const RunOptions& options) {
     auto scenarios = load_or_complain(installation, options.files);
     if (!scenarios)
         return kWrongInput;
+    const driver::Catalogue catalogue = installation.catalogue();
     Result<campaign::CampaignOptions> campaign =
-        prepare(options, installation, std::move(*scenarios));
+        prepare(options, installation, catalogue, std::move(*scenarios));
     if (!campaign)
         return report_error(campaign.error());
 
@@ -124,6 +126,7 @@ int run(const RunOptions& options) {
              "nothing to run: every chosen client lacks what the chosen points need",
              {}});
 
+    campaign->null_clients = campaign::find_null_clients(catalogue, campaign->plan.clients);
     Result<campaign::CampaignOutcome> outcome = [&] {
         Progress progress(campaign->plan, options.is_quiet);
         return campaign::run_campaign(*campaign, progress);
@@ -150,8 +153,9 @@ int list(const RunOptions& options, bool wants_json) {
     auto scenarios = load_or_complain(installation, options.files);
     if (!scenarios)
         return kWrongInput;
+    const driver::Catalogue catalogue = installation.catalogue();
     Result<campaign::CampaignOptions> campaign =
-        prepare(options, installation, std::move(*scenarios));
+        prepare(options, installation, catalogue, std::move(*scenarios));
     if (!campaign)
         return report_error(campaign.error());
     const auto seconds =

@@ -134,7 +134,9 @@ std::vector<RefusedPair> refused_pairs(const Json& manifest) {
     std::vector<RefusedPair> pairs;
     for (const Json* item : items_of(Node(&manifest)["refused"])) {
         const Node pair(item);
-        pairs.push_back({pair.text("client"), pair.text("point"), pair.texts("missing")});
+        // What a run showed is a cell of its own.
+        if (!pair.boolean("at_run_time").value_or(false))
+            pairs.push_back({pair.text("client"), pair.text("point"), pair.texts("missing")});
     }
     return pairs;
 }
@@ -301,12 +303,14 @@ std::vector<std::string> notes_of(const Block& block, const TableStyle& style) {
     std::vector<std::string> notes;
     for (const Cell* cell : block.cells)
         if (cell->status != Status::valid)
-            notes.push_back(fmt::format(
-                "{} {}{}: {}", cell->client,
-                painted(name_of(cell->status),
-                        cell->status == Status::not_sustained ? Paint::yellow : Paint::red,
-                        style.use_colour),
-                cell->party.empty() ? "" : " (" + cell->party + ")", cell->reason));
+            notes.push_back(
+                fmt::format("{} {}{}: {}", cell->client,
+                            painted(name_of(cell->status),
+                                    cell->status == Status::not_sustained ? Paint::yellow
+                                    : cell->status == Status::unsupported ? Paint::dim
+                                                                          : Paint::red,
+                                    style.use_colour),
+                            cell->party.empty() ? "" : " (" + cell->party + ")", cell->reason));
         else if (cell->valid_runs < cell->runs) {
             std::vector<std::string> others;
             for (const auto& [status, count] : cell->by_status)
@@ -351,6 +355,31 @@ std::string head_of(const Json& manifest) {
     if (const std::string version = root["mqcore"].text("version"); !version.empty())
         parts.push_back("mqcore " + version);
     return fmt::format("{}\n", fmt::join(parts, " · "));
+}
+
+// "mqcore's own cost, ns a message: python-null publish 291, receive 180 (paho); …". Empty: a campaign
+// of before it was measured.
+std::string floor_line_of(const Json& manifest) {
+    const Node floor = Node(&manifest)["harness_floor"];
+    const auto best_of = [](Node row, std::string_view call) {
+        const double best = row[call].number("best_ns").value_or(0);
+        return short_number(best);
+    };
+    std::vector<std::string> parts;
+    for (const Json* item : items_of(floor["rows"])) {
+        const Node row(item);
+        parts.push_back(fmt::format("{} publish {}, receive {} ({})", row.text("client"),
+                                    best_of(row, "publish"), best_of(row, "receive"),
+                                    fmt::join(row.texts("clients"), ", ")));
+    }
+    if (const Node unavailable = floor["unavailable"];
+        unavailable && unavailable.json()->is_object())
+        for (const auto& member : unavailable.json()->get_object())
+            parts.push_back(fmt::format("not known for {}: {}", std::string_view(member.key()),
+                                        unavailable.text(member.key())));
+    if (parts.empty())
+        return {};
+    return fmt::format("mqcore's own cost, ns a message: {}\n", fmt::join(parts, "; "));
 }
 
 // What whoever reads the tables must know first, with what is behind it.
@@ -444,7 +473,7 @@ std::string campaign_table(const Json& manifest, std::span<const Cell> cells,
     std::string out;
     for (const Label& label : labels_of(manifest, blocks))
         out += label_text(label, style);
-    out += head_of(manifest);
+    out += head_of(manifest) + floor_line_of(manifest);
     Legend legend;
     for (const Block& block : blocks)
         out += block_text(block, style, legend);

@@ -118,6 +118,7 @@ Cell aggregate(std::span<const Json> runs) {
     cell.valid_runs = valid.size();
     cell.status = !valid.empty()                                   ? Status::valid
                   : cell.by_status.contains(Status::not_sustained) ? Status::not_sustained
+                  : cell.by_status.contains(Status::unsupported)   ? Status::unsupported
                                                                    : Status::invalid;
     for (const Json* document : documents) {
         const Node run(document);

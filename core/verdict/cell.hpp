@@ -34,7 +34,7 @@ struct Cell {
 };
 
 // valid when at least one run is; else not_sustained when at least one run is, since an invalid run
-// says nothing; else invalid. `runs` are documents of one client and one point.
+// says nothing; else unsupported when at least one run is; else invalid. `runs` are documents of one client and one point.
 Cell aggregate(std::span<const support::Json> runs);
 
 // Cells of all runs of a campaign, in the order in which the pairs first appear.

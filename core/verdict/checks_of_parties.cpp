@@ -1,5 +1,6 @@
 // The parties carried the run out.
 
+#include "support/text.hpp"
 #include "verdict/checks.hpp"
 #include "verdict/scopes.hpp"
 
@@ -38,7 +39,19 @@ bool is_under_load(std::string_view phase) {
     return std::ranges::find(kPhases, phase) != std::end(kPhases);
 }
 
+// A party said in so many words that it cannot do what the point needs: nobody failed.
+std::optional<Finding> find_unsupported(const RunView& run, Party party) {
+    if (!has_failed(run, party) || run.failure.text("status") != name_of(Status::unsupported) ||
+        is_under_load(run.failure.text("phase")))
+        return std::nullopt;
+    Finding finding = unavailable(words_of_failure(run));
+    finding.status = Status::unsupported;
+    return finding;
+}
+
 Finding find_worker_completed(const RunView& run, const Context&) {
+    if (auto finding = find_unsupported(run, Party::client))
+        return *std::move(finding);
     if (has_failed(run, Party::client) || has_failed(run, Party::driver)) {
         Finding finding = blame(party_of(run.failure.text("party")), words_of_failure(run));
         const bool has_lost_connection =
@@ -65,10 +78,25 @@ Finding find_peer_completed(const RunView& run, const Context&) {
 }
 
 Finding find_broker_completed(const RunView& run, const Context&) {
+    if (auto finding = find_unsupported(run, Party::broker))
+        return *std::move(finding);
     if (has_failed(run, Party::broker))
         return blame(Party::broker, words_of_failure(run));
     return run.failure ? unavailable("the run ended early for another reason")
                        : pass("served the whole run");
+}
+
+// MQTT 5 section 3.3.4: the sender must not have more unacknowledged QoS 1 and 2 messages out than the
+// receiver's Receive Maximum, which is 65,535 when the receiver names none.
+Finding find_receive_maximum_respected(const RunView& run, const Context&) {
+    const Count exceeded =
+        run.peer.receive ? run.peer.receive->receive_maximum_exceeded : std::nullopt;
+    if (!exceeded)
+        return unavailable("the peer did not report");
+    if (*exceeded == 0)
+        return pass("never more unacknowledged messages than the peer allows");
+    return blame(Party::broker, fmt::format("{} messages came on top of the peer's Receive Maximum",
+                                            support::format_count(*exceeded)));
 }
 
 Finding find_harness_completed(const RunView& run, const Context&) {
@@ -108,7 +136,8 @@ std::vector<CheckEntry> checks_of_parties() {
          "Fails when the client's process failed, ended or did not answer in time; the detail "
          "names "
          "the phase. A connection that was lost under load is the client's own limit "
-         "(not_sustained); anything else is invalid, because no speed was seen.",
+         "(not_sustained). A client that says while it connects that it cannot do what the point "
+         "needs is refused (unsupported). Anything else is invalid, because no speed was seen.",
          {kAnyKind, kAnyLoad, kAnyQos},
          find_worker_completed},
         {"peer_completed",
@@ -121,9 +150,19 @@ std::vector<CheckEntry> checks_of_parties() {
         {"broker_completed",
          "The broker served the whole run",
          "The broker was there from the first connection to the last counter.",
-         "Fails when the broker ended or refused its service during the run.",
+         "Fails when the broker ended or refused its service during the run. A broker without the "
+         "listener that the point needs makes the pair unsupported.",
          {kAnyKind, kAnyLoad, kAnyQos},
          find_broker_completed},
+        {"receive_maximum_respected",
+         "The broker kept to the peer's Receive Maximum",
+         "The broker had no more messages on their way to the peer than the peer allows "
+         "unacknowledged; a broker that has lets a publisher look faster than the protocol "
+         "permits.",
+         "Fails when the peer counted a QoS 1 or 2 message beyond its Receive Maximum (MQTT 5 "
+         "section 3.3.4; 65,535 where it names none).",
+         {kPub | kRtt, kLoaded, kQos12},
+         find_receive_maximum_respected},
         {"harness_completed",
          "mqcore and the machine carried the run out",
          "Nothing around the parties failed: no missing file, no exhausted limit, no interruption.",

@@ -2,7 +2,20 @@
 
 #include "verdict/view.hpp"
 
+#include <algorithm>
+
 namespace mqcore::verdict {
+namespace {
+
+std::vector<Node> items_of(const Node& array) {
+    std::vector<Node> items;
+    if (array && array.json()->is_array())
+        for (const support::Json& item : array.json()->get_array())
+            items.emplace_back(&item);
+    return items;
+}
+
+} // namespace
 
 std::optional<double> Context::ceiling_for(std::uint32_t qos, std::string_view protocol,
                                            std::uint32_t payload_bytes) const {
@@ -13,20 +26,29 @@ std::optional<double> Context::ceiling_for(std::uint32_t qos, std::string_view p
     return std::nullopt;
 }
 
+const Floor* Context::floor_of(std::string_view client) const {
+    const auto found = std::ranges::find(floors, client, &Floor::client);
+    return found == floors.end() ? nullptr : &*found;
+}
+
 Context context_from_manifest(const support::Json& manifest) {
     const Node root(&manifest);
-    Context context{.profile = root["profile"].text("name"), .ceilings = {}};
-    if (const Node ceilings = root["ceilings"]; ceilings && ceilings.json()->is_array())
-        for (const support::Json& item : ceilings.json()->get_array()) {
-            const Node ceiling(&item);
-            if (const Number rate = ceiling.number("rate"))
-                context.ceilings.push_back(
-                    {.qos = static_cast<std::uint32_t>(ceiling.count("qos").value_or(0)),
-                     .protocol = ceiling.text("protocol"),
-                     .payload_bytes =
-                         static_cast<std::uint32_t>(ceiling.count("payload_bytes").value_or(0)),
-                     .rate = *rate});
-        }
+    Context context{.profile = root["profile"].text("name"), .ceilings = {}, .floors = {}};
+    for (const Node& ceiling : items_of(root["ceilings"]))
+        if (const Number rate = ceiling.number("rate"))
+            context.ceilings.push_back(
+                {.qos = static_cast<std::uint32_t>(ceiling.count("qos").value_or(0)),
+                 .protocol = ceiling.text("protocol"),
+                 .payload_bytes =
+                     static_cast<std::uint32_t>(ceiling.count("payload_bytes").value_or(0)),
+                 .rate = *rate});
+    for (const Node& row : items_of(root["harness_floor"]["rows"])) {
+        const Number publish = row["publish"].number("best_ns");
+        const Number receive = row["receive"].number("best_ns");
+        if (publish && receive)
+            for (const std::string& client : row.texts("clients"))
+                context.floors.push_back({client, *publish, *receive});
+    }
     return context;
 }
 

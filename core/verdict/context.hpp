@@ -18,15 +18,25 @@ struct Ceiling {
     double rate = 0; // messages per second
 };
 
+// What mqcore itself costs a client, ns a message, measured before the first run with a client of its
+// language and shape that does nothing.
+struct Floor {
+    std::string client;
+    double publish_ns = 0, receive_ns = 0;
+};
+
 struct Context {
     std::string profile;
     std::vector<Ceiling> ceilings; // empty: not measured
+    std::vector<Floor> floors;     // likewise
 
     std::optional<double> ceiling_for(std::uint32_t qos, std::string_view protocol,
                                       std::uint32_t payload_bytes) const;
+    const Floor* floor_of(std::string_view client) const; // null: not measured
 };
 
-// Reads {"profile": {"name"}, "ceilings": [{"qos", "protocol", "payload_bytes", "rate"}]}.
+// Reads {"profile": {"name"}, "ceilings": [{"qos", "protocol", "payload_bytes", "rate"}],
+// "harness_floor": {"rows": [{"clients": [id], "publish": {"best_ns"}, "receive": {"best_ns"}}]}}.
 Context context_from_manifest(const support::Json& manifest);
 
 } // namespace mqcore::verdict

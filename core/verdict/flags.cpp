@@ -143,6 +143,22 @@ Raised raise_teardown_failed(const RunView& run, const Context&) {
     return teardown.text("reason");
 }
 
+// The best round is taken: what another process took away in the others is not mqcore's cost.
+Raised raise_floor_matters(const RunView& run, const Context& context) {
+    const Floor* floor = context.floor_of(run.client);
+    const Count cpu_ns = run.client_use.cpu_ns();
+    const Count messages = run.confirmed_in_window();
+    if (!floor || !cpu_ns || !messages || *cpu_ns == 0 || *messages == 0)
+        return std::nullopt;
+    const double own = (run.is_sent_by_client() ? floor->publish_ns : 0) +
+                       (run.worker.receive ? floor->receive_ns : 0);
+    const double all = static_cast<double>(*cpu_ns) / static_cast<double>(*messages);
+    if (own <= kFloorShare * all)
+        return std::nullopt;
+    return fmt::format("mqcore's own cost is {:.0f} ns of {:.0f} ns a message ({})", own, all,
+                       percent(own / all));
+}
+
 Raised raise_few_samples(const RunView& run, const Context&) {
     if (!run.result_receiver())
         return std::nullopt;
@@ -269,6 +285,17 @@ std::vector<FlagEntry> make_flags() {
          "The process failed, or did not end in time, after it had handed over its counters.",
          {kAnyKind, kAnyLoad, kAnyQos},
          raise_teardown_failed},
+        {"floor_matters",
+         "mqcore's own cost matters",
+         "The client costs so little that a noticeable part of its processor time is mqcore's: "
+         "pulling, stamping and counting. Clients of one language and shape carry the same part; "
+         "a comparison with another language or shape should take it off.",
+         fmt::format("The floor of the client's language and shape (the best round of a client "
+                     "that does nothing, before the first run) is more than {:.0f} % of its "
+                     "processor time a message. Not raised where the floor was not measured.",
+                     100 * kFloorShare),
+         {kMessages, kLoaded, kAnyQos},
+         raise_floor_matters},
         {"few_samples",
          "Few latency samples",
          "So few latencies were recorded that the high percentiles rest on single messages.",

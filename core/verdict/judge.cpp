@@ -35,7 +35,7 @@ std::string regime_of(const RunView& run) {
 }
 
 void decide(Judgement& judgement) {
-    for (const Status deciding : {Status::invalid, Status::not_sustained})
+    for (const Status deciding : {Status::unsupported, Status::invalid, Status::not_sustained})
         for (const CheckResult& check : judgement.checks)
             if (check.finding.status == deciding) {
                 judgement.status = deciding;

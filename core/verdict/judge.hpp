@@ -28,15 +28,16 @@ struct MetricResult {
 struct Judgement {
     Status status = Status::valid;
     std::string reason;         // one line; empty when valid
-    std::optional<Party> party; // whom the deciding check blames; nothing when valid
+    std::optional<Party> party; // whom the deciding check blames; nothing when valid or unsupported
     std::string regime;         // "sleeping", "mixed", "saturated"; empty: the client paced nothing
     std::vector<CheckResult> checks;   // every entry of the table, in its order
     std::vector<FlagResult> flags;     // the raised ones
     std::vector<MetricResult> metrics; // those that apply to the point
 };
 
-// invalid when any check found so, whatever else failed: the conditions were not the agreed ones, and
-// that says nothing about the client. Else not_sustained when any check found that, else valid. The
+// unsupported when a party said that it cannot do what the point needs. Else invalid when any check
+// found so, whatever else failed: the conditions were not the agreed ones, and that says nothing about
+// the client. Else not_sustained when any check found that, else valid. The
 // reason is the first check (table order) that found what was decided.
 Judgement judge(const support::Json& run, const Context& context);
 

@@ -22,6 +22,7 @@ constexpr std::uint64_t kEdgeOneIn = 20;
 constexpr double kBrokerBusyShare = 0.85; // of one core: Mosquitto does all its work on one thread
 constexpr double kCeilingShare = 0.95; // of the broker's measured ceiling, from which on it binds
 constexpr double kQuietCores = 0.5;    // busy outside the parties, up to which a host is quiet
+constexpr double kFloorShare = 0.02;   // of a client's own cost, above which mqcore's matters
 
 // Fewest samples for a percentile to rest on at least ten of them; p99.9 needs 10,000.
 constexpr std::uint64_t kSamplesBehind = 10;

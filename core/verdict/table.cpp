@@ -104,9 +104,11 @@ const std::vector<StatusEntry>& statuses() {
          "the "
          "driver failed), or the client's process ended before it could be measured. The run says "
          "nothing about how fast the client is and is tried once more; both results are kept."},
-        {Status::unsupported, "The driver does not claim something that the point needs, such as a "
-                              "QoS level. The pair is "
-                              "refused before anything starts and is never approximated."},
+        {Status::unsupported,
+         "The client cannot do something that the point needs, such as a QoS level. Where the "
+         "driver's claims tell, the pair is refused before anything starts. Where only the "
+         "connection tells, because the broker grants less, the first run is the last one. Nothing "
+         "is approximated."},
     };
     return kEntries;
 }

@@ -48,6 +48,7 @@ ReceiveView receive_view(Node node) {
             .with_properties = node.count("with_properties"),
             .catch_all = node.count("catch_all"),
             .misdirected = node.count("misdirected"),
+            .receive_maximum_exceeded = node.count("receive_maximum_exceeded"),
             .raw = node};
 }
 

@@ -65,6 +65,7 @@ struct ReceiveView {
     Count before_drive, qos2_repeated, with_properties;
     // Of the client alone: to no callback of a filter, and to that of another filter.
     Count catch_all, misdirected;
+    Count receive_maximum_exceeded; // unacknowledged QoS 1 and 2 messages above its Receive Maximum
     Node raw;
 
     // Every PUBLISH that came in, strays and repetitions included: what the broker must have sent.

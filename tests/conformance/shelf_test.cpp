@@ -117,6 +117,9 @@ TEST_CASE("crashes-in-create crashes in create") {
 TEST_CASE("crashes-in-connect crashes in connect") {
     expect("crashes-in-connect", "connects", Outcome::crashed, "in connect()");
 }
+TEST_CASE("unsupported-in-connect never connects") {
+    expect("unsupported-in-connect", "connects", Outcome::fail, "granted QoS 0 instead of 1");
+}
 TEST_CASE("hangs-in-connect never connects") {
     expect("hangs-in-connect", "connects", Outcome::timed_out, "connect() did not return in time");
 }

@@ -33,6 +33,10 @@ inline Json client_document(const char* id, const char* library, const char* sha
                       {"options", JsonObject{}}};
 }
 
+inline Json spread_document(double best_ns, double median_ns) {
+    return JsonObject{{"best_ns", best_ns}, {"median_ns", median_ns}};
+}
+
 inline Json manifest_document(JsonArray points) {
     return JsonObject{
         {"format", "mqcore-results/1"},
@@ -40,6 +44,7 @@ inline Json manifest_document(JsonArray points) {
         {"created", "2025-01-01T00:00:00Z"},
         {"state", "finished"},
         {"mqcore", JsonObject{{"version", "0.1.0"},
+                              {"revision", "0123456789ab"},
                               {"programs", JsonObject{{"mqcore", std::string(64, 'b')}}}}},
         {"profile", JsonObject{{"name", "standard"},
                                {"warmup_ns", 2000 * kMillion},
@@ -79,7 +84,33 @@ inline Json manifest_document(JsonArray points) {
                                           {"protocol", "3.1.1"},
                                           {"payload_bytes", 256},
                                           {"rate", 160'000.0},
-                                          {"receive_offer", 144'000.0}}}}};
+                                          {"receive_offer", 144'000.0}}}},
+        {"harness_floor",
+         JsonObject{{"clock_read", spread_document(24, 25)},
+                    {"stamp", spread_document(1.2, 1.3)},
+                    {"rounds", 3},
+                    {"rows", JsonArray{JsonObject{{"client", "null"},
+                                                  {"clients", JsonArray{"paho-c"}},
+                                                  {"host", nullptr},
+                                                  {"shape", "sync"},
+                                                  {"publish", spread_document(48.2, 49)},
+                                                  {"publish_budget_ns", 50.0},
+                                                  {"receive", spread_document(40, 44.5)},
+                                                  {"receive_budget_ns", 50.0},
+                                                  {"bare_loop", nullptr},
+                                                  {"rss_peak_kib", 7100}},
+                                       JsonObject{{"client", "python-null-nowait"},
+                                                  {"clients", JsonArray{"gmqtt"}},
+                                                  {"host", "python"},
+                                                  {"shape", "nowait"},
+                                                  {"publish", spread_document(151, 160)},
+                                                  {"publish_budget_ns", 175.0},
+                                                  {"receive", spread_document(92.5, 95)},
+                                                  {"receive_budget_ns", 100.0},
+                                                  {"bare_loop", spread_document(61, 64)},
+                                                  {"rss_peak_kib", 19'800}}}},
+                    {"unavailable",
+                     JsonObject{{"paho", "'python-null' is not ready: it was never made"}}}}}};
 }
 
 // Gives a good run its place in the campaign.

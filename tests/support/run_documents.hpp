@@ -236,6 +236,7 @@ inline Json pub_document(std::uint32_t qos = 1, double rate = 2000) {
         send_report({kTotal, kWindow, rate > 0, rate > 0 ? 9990u : 0u});
     at(document, "peer.report.receive") = receive_report(kTotal, kWindow, rate > 0);
     at(document, "peer.report.receive").as_object()["dup_flagged"] = 0;
+    at(document, "peer.report.receive").as_object()["receive_maximum_exceeded"] = 0;
     set_counters(document, kTotal, qos);
     return document;
 }
@@ -256,6 +257,7 @@ inline Json rtt_document(std::uint32_t qos = 1) {
     at(document, "client.report.receive") = receive_report(kTotal, kWindow, true);
     at(document, "peer.report.send") = send_report({kTotal, kWindow, false, 0});
     at(document, "peer.report.receive") = receive_report(kTotal, kWindow, true);
+    at(document, "peer.report.receive").as_object()["receive_maximum_exceeded"] = 0;
     set_counters(document, 2 * kTotal, qos);
     return document;
 }

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 import signal
 import subprocess
 import tempfile
 import time
 import unittest
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "results"))
+import results_schema  # noqa: E402
 
 BUILD = Path(os.environ["MQCORE_TEST_BUILD"])
 SOURCE = Path(__file__).resolve().parents[3]
@@ -133,6 +137,9 @@ class MqcoreTest(unittest.TestCase):
 
     def runs(self, client: str = "paho-c", folder: str = "out") -> list[dict]:
         return json.loads((self.folder / folder / f"{client}.json").read_text())["runs"]
+
+    def assert_results_are_as_documented(self, folder: str = "out") -> None:
+        self.assertEqual(results_schema.problems_of(self.folder / folder), [])
 
     def assert_nobody_left(self, running: RunningMqcore) -> None:
         deadline = time.monotonic() + 5

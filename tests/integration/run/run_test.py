@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 import unittest
 
@@ -46,6 +47,29 @@ class AHonestRun(MqcoreTest):
             self.assertTrue(run["not_comparable_because"])
             self.assertGreater(run["resources"]["client"]["cpu_ns"], 0)
         self.assertEqual(self.manifest()["state"], "finished")
+        self.assert_results_are_as_documented()
+
+    def test_the_manifest_tells_what_mqcore_is_and_what_it_costs(self) -> None:
+        code, out, err = self.start_run("--points", "pub").finish()
+        self.assertEqual(code, 0, err)
+        manifest = self.manifest()
+        self.assertRegex(manifest["mqcore"]["revision"], r"^([0-9a-f]{12,40}(-dirty)?|unknown)$")
+        floor = manifest["harness_floor"]
+        self.assertEqual(floor["unavailable"], {})
+        [row] = floor["rows"]
+        self.assertEqual((row["client"], row["clients"]), ("null", ["paho-c"]))
+        self.assertGreater(row["publish"]["best_ns"], floor["stamp"]["best_ns"])
+        self.assertGreater(row["publish_budget_ns"], floor["clock_read"]["best_ns"])
+        self.assertGreater(row["rss_peak_kib"], 0)
+        self.assertGreaterEqual(floor["rounds"], 1)
+        self.assertIn("mqcore's own cost, ns a message: null publish ", out)
+
+    def test_clients_tells_the_version_of_a_native_library(self) -> None:
+        code, out, err = self.start("clients", "--json").finish()
+        self.assertEqual(code, 0, err)
+        versions = {client["id"]: client["version"] for client in json.loads(out)}
+        self.assertRegex(versions["paho-c"], r"^\d+\.\d+\.\d+$")
+        self.assertIsNone(versions["null"])  # there is no library
 
     def test_a_results_folder_is_never_written_over(self) -> None:
         (self.folder / "out").mkdir()
@@ -94,6 +118,7 @@ class ADeadParty(MqcoreTest):
         self.assertEqual(runs[0]["status"], "invalid")
         self.assertEqual([run["status"] for run in runs[1:]], ["valid", "valid"])
         self.assertEqual((runs[1]["point"], runs[1]["attempt"]), ("pub", 2))
+        self.assert_results_are_as_documented()
         self.assert_nobody_left(running)
         return runs
 
@@ -139,6 +164,7 @@ class ABadDriver(MqcoreTest):
         runs = self.runs(client)
         self.assertEqual([run["attempt"] for run in runs], [1, 2])
         self.assertEqual({run["status"] for run in runs}, {"invalid"})
+        self.assert_results_are_as_documented()
         return runs
 
     def assert_reason(self, name: str, phase: str, *words: str) -> None:
@@ -170,6 +196,22 @@ class ABadDriver(MqcoreTest):
     def test_never_returning_from_connect(self) -> None:
         self.assert_reason("hangs-in-connect", "connecting")
 
+    def test_what_it_cannot_do_is_refused_at_its_first_run(self) -> None:
+        running = self.start("run", "short.toml", "--profile", "smoke", "--points", "pub", "--runs", "2",
+                             "--clients", str(BAD_DRIVERS / "unsupported-in-connect"), "--output", "out")
+        code, out, err = running.finish()
+        self.assertEqual(code, 0, err)
+        [run] = self.runs("unsupported-in-connect")  # neither tried again nor run a second time
+        self.assertEqual(run["status"], "unsupported")
+        self.assertIsNone(run["party"])
+        self.assertIn("granted QoS 0 instead of 1", run["reason"])
+        self.assertEqual(self.manifest()["refused"], [{
+            "client": "unsupported-in-connect", "point": "pub",
+            "missing": ["the broker granted QoS 0 instead of 1"], "at_run_time": True}])
+        self.assertEqual(out.count("granted QoS 0 instead of 1"), 1, out)
+        self.assert_results_are_as_documented()
+        self.assertIn("unsupported-in-connect unsupported: ", out)
+
     def test_never_completing(self) -> None:
         for run in self.run_with("never-completes"):
             self.assertTrue(run["reason"])
@@ -199,6 +241,7 @@ class AnEndFromOutside(MqcoreTest):
         self.assertEqual(self.runs()[0]["status"], "valid")
         self.assertEqual(self.manifest()["state"], "interrupted")
         self.assert_nobody_left(running)
+        self.assert_results_are_as_documented()
 
     def test_killing_mqcore_leaves_no_orphan_and_no_broken_file(self) -> None:
         running = self.start_run("--runs", "3")
@@ -270,6 +313,25 @@ class WrongInput(MqcoreTest):
         code, _, err = self.start_run(clients="null").finish()
         self.assertEqual(code, 2)
         self.assertIn("harness-cost", err)
+
+    def test_no_mosquitto_is_one_line_and_the_doctor_says_the_same(self) -> None:
+        # PATH keeps an interpreter for the clients' environments, and nothing else.
+        tools = self.folder / "tools"
+        tools.mkdir()
+        (tools / "python3").symlink_to(sys.executable)
+        without = {**os.environ, "PATH": str(tools), "MQCORE_SERVER_PATH": "/nowhere/sbin"}
+        code, out, err = self.start_run("--quiet", env=without).finish()
+        self.assertEqual(code, 3, err)
+        missing = "the broker 'mosquitto' is not installed: it is neither in PATH nor in /nowhere/sbin"
+        [line, way_out] = err.splitlines()
+        self.assertEqual(line, f"mqcore: error: {missing}")
+        self.assertIn("apt-get install mosquitto", way_out)
+        self.assertEqual(out, "")
+        self.assertFalse((self.folder / "out").exists())
+        code, out, _ = self.start("doctor", "--json", env=without).finish()
+        self.assertEqual(code, 3)
+        [finding] = [each for each in json.loads(out) if each["id"] == "mosquitto"]
+        self.assertEqual((finding["outcome"], finding["detail"]), ("fail", missing))
 
     def test_a_broker_that_is_not_there(self) -> None:
         code, _, err = self.start_run("--broker", "mqtt://127.0.0.1:1").finish()

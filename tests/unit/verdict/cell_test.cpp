@@ -97,6 +97,22 @@ TEST_CASE("without a valid run a finding about the client outweighs runs that sa
     CHECK(nothing.party == "harness");
 }
 
+TEST_CASE("a cell of which the client cannot do the point says so, and blames nobody") {
+    Json refused = pub_document();
+    at(refused, "failure") = JsonObject{{"party", "client"},
+                                        {"phase", "connecting"},
+                                        {"status", "unsupported"},
+                                        {"reason", "the broker granted QoS 0"}};
+    at(refused, "client.report") = nullptr;
+    const Json run = judged(std::move(refused), 1);
+    CHECK(run.at("status") == "unsupported");
+    CHECK(run.at("party").is_null());
+    const Cell cell = aggregate(std::vector<Json>{run, invalid_pub(2, 1)});
+    CHECK(cell.status == Status::unsupported);
+    CHECK(cell.reason.find("granted QoS 0") != std::string::npos);
+    CHECK(cell.party.empty());
+}
+
 TEST_CASE("a cell counts its flags, names differing regimes and says what is not available") {
     Json first = pub_document();
     at(first, "peer.report.receive.dup_flagged") = 1;

@@ -80,6 +80,19 @@ const Case kCases[] = {
     {"worker_completed", "a connection lost under load is the client's limit", pub1,
      [](Json& run) { fail_run(run, "client", "window", "network", "keep alive timed out"); },
      Outcome::fail, Party::client, Status::not_sustained, "keep alive timed out"},
+    {"worker_completed", "a client that cannot do the point says nothing either", pub1,
+     [](Json& run) {
+         fail_run(run, "client", "connecting", "unsupported", "the broker granted QoS 0 for 't'");
+     },
+     Outcome::unavailable, {}, Status::unsupported, "granted QoS 0"},
+    {"worker_completed", "under load it is too late to say so", pub1,
+     [](Json& run) { fail_run(run, "client", "driving", "unsupported", "no QoS 1"); },
+     Outcome::fail, Party::client, Status::invalid, "no QoS 1"},
+    {"broker_completed", "a broker without the listener that the point needs", pub1,
+     [](Json& run) {
+         fail_run(run, "broker", "prepare", "unsupported", "the broker has no TLS listener");
+     },
+     Outcome::unavailable, {}, Status::unsupported, "no TLS listener"},
     {"worker_completed", "no report and no failure is our own fault", pub1,
      [](Json& run) { at(run, "client.report") = nullptr; }, Outcome::fail, Party::harness,
      Status::invalid, "no report of the client"},
@@ -95,6 +108,12 @@ const Case kCases[] = {
     {"broker_completed", "a killed broker", pub1,
      [](Json& run) { fail_run(run, "broker", "window", "ended", "signal 9 (Killed)"); },
      Outcome::fail, Party::broker, Status::invalid, "signal 9"},
+    {"receive_maximum_respected", "a broker that sends more than the peer allows", pub1,
+     [](Json& run) { at(run, "peer.report.receive.receive_maximum_exceeded") = 12; },
+     Outcome::fail, Party::broker, Status::invalid, "12 messages came on top"},
+    {"receive_maximum_respected", "QoS 0 is outside of it", pub0_fixed,
+     [](Json& run) { at(run, "peer.report.receive.receive_maximum_exceeded") = 12; },
+     Outcome::not_applicable, {}, Status::valid, "applies to"},
     {"harness_completed", "an exhausted limit of the machine", pub1,
      [](Json& run) { fail_run(run, "host", "prepare", "failed", "too many open files"); },
      Outcome::fail, Party::host, Status::invalid, "too many open files"},

@@ -14,7 +14,13 @@ using namespace mqcore::verdict;
 
 const Context kWithCeiling{
     .profile = "standard",
-    .ceilings = {{.qos = 0, .protocol = "3.1.1", .payload_bytes = 256, .rate = 2050}}};
+    .ceilings = {{.qos = 0, .protocol = "3.1.1", .payload_bytes = 256, .rate = 2050}},
+    .floors = {}};
+
+// A good run costs its client 150 us a message.
+const Context kWithFloor{.profile = "standard",
+                         .ceilings = {},
+                         .floors = {{.client = "paho-c", .publish_ns = 2900, .receive_ns = 200}}};
 
 struct Case {
     const char* flag;
@@ -30,6 +36,8 @@ struct Case {
 Json pub1() { return pub_document(1, 2000); }
 Json pub1_max() { return pub_document(1, 0); }
 Json pub0_max() { return pub_document(0, 0); }
+Json rtt1() { return rtt_document(1); }
+Json sub1() { return sub_document(1, 2000); }
 Json sub0_max() { return sub_document(0, 0); }
 Json sub1_max() { return sub_document(1, 0); }
 // At capacity a good receiver does not take the whole offer, or the offer would be the limit.
@@ -130,6 +138,22 @@ const Case kCases[] = {
              JsonObject{{"party", "client"}, {"reason", "it did not exit after 'finished'"}};
      },
      "it did not exit"},
+    {"floor_matters", "publish and receive together above the limit", rtt1, [](Json&) {},
+     "mqcore's own cost is 3100 ns of 150000 ns a message (2.1 %)", true, Status::valid,
+     &kWithFloor},
+    {"floor_matters", "a cheap publisher", pub1,
+     [](Json& run) { at(run, "resources.client.cpu_ns") = 320 * kMillion; },
+     "2900 ns of 20000 ns a message (14.5 %)", true, Status::valid, &kWithFloor},
+    {"floor_matters", "a client that costs enough", pub1, [](Json&) {}, "", false, Status::valid,
+     &kWithFloor},
+    {"floor_matters", "receiving alone, below the limit", sub1, [](Json&) {}, "", false,
+     Status::valid, &kWithFloor},
+    {"floor_matters", "a floor of another client", pub1,
+     [](Json& run) {
+         at(run, "client_name") = "gmqtt";
+         at(run, "resources.client.cpu_ns") = 320 * kMillion;
+     },
+     "", false, Status::valid, &kWithFloor},
     {"few_samples", "a window with few latencies", pub1,
      [](Json& run) { at(run, "peer.report.receive.transit") = histogram_of(999, 1000, 1); },
      "999 samples"},
