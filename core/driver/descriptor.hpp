@@ -1,5 +1,6 @@
 #pragma once
-// A driver as planning and listing see it: its driver.toml, read without loading any foreign code.
+// A driver as planning and listing see it: its driver.toml, read without loading any foreign code. As
+// a client it may be one of its variants, and have another release of its library (client_reference.hpp).
 // The claims are the ones of mqcore_info and are compared with it when a worker loads the library.
 
 #include "mqcore/driver.h"
@@ -8,9 +9,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mqcore::driver {
+
+using Options = std::vector<std::pair<std::string, std::string>>; // key, value as text
 
 struct Claims {
     std::uint32_t shape = 0;           // MQCORE_SHAPE_*
@@ -24,8 +28,27 @@ struct Claims {
     bool operator==(const Claims&) const = default;
 };
 
+// [variant.NAME] of a driver.toml: driver options under a name, which make a client of their own.
+struct Variant {
+    std::string name = {};    // [a-z0-9-]+
+    std::string summary = {}; // one line: what it is
+    Options options = {};
+
+    bool operator==(const Variant&) const = default;
+};
+
+// The release of its package that a client is measured with. Both empty: the one that its folder locks.
+struct PackageChoice {
+    std::string version = {};            // "2.1.0"
+    std::filesystem::path checkout = {}; // absolute folder of a working copy that is built
+
+    bool is_locked() const { return version.empty() && checkout.empty(); }
+    bool operator==(const PackageChoice&) const = default;
+};
+
 struct Descriptor {
-    std::string id = {};               // [a-z0-9-]+
+    std::string id = {};               // of the client: the driver's, or "paho:thread@2.1.0"
+    std::string driver_id = {};        // [a-z0-9-]+, as in driver.toml
     std::string library = {};          // the client library's own name
     std::string summary = {};          // one line: what it is
     std::string abi = {};              // "1.0": the ABI that the library was built for
@@ -37,6 +60,9 @@ struct Descriptor {
     std::filesystem::path host_folder = {}; // holds host.toml; empty: none
     bool is_harness_floor = false;          // a null client: measures mqcore itself, not a library
     Claims claims = {};
+    std::vector<Variant> variants = {}; // that driver.toml declares
+    Variant variant = {};               // the one that this client is; without a name: none
+    PackageChoice choice = {};
 };
 
 // A library that serves drivers without one of their own, such as an interpreter: its host.toml.

@@ -2,6 +2,7 @@
 
 #include "driver/claim_names.hpp"
 #include "support/file.hpp"
+#include "support/text.hpp"
 #include "support/toml.hpp"
 
 #include <algorithm>
@@ -35,6 +36,7 @@ std::string readable_id(const Parsed& parsed, std::string_view table,
                         const std::filesystem::path& folder);
 Descriptor descriptor_from(const CheckedTable& driver, const CheckedTable& claims,
                            const std::filesystem::path& folder, DiagnosticList& diagnostics);
+std::vector<Variant> read_variants(const TomlValue& root, DiagnosticList& diagnostics);
 bool is_of_newer_minor(const TomlValue& root);
 void leave_out_what_is_newer(TomlValue& root, DiagnosticList& diagnostics);
 
@@ -69,6 +71,7 @@ ReadDescriptor read_descriptor(const std::filesystem::path& folder) {
     const CheckedTable driver = check(parsed, descriptor_schema(), "driver", diagnostics);
     const CheckedTable claims = check(parsed, descriptor_schema(), "claims", diagnostics);
     Descriptor descriptor = descriptor_from(driver, claims, folder, diagnostics);
+    descriptor.variants = read_variants(*parsed.root, diagnostics);
     read.diagnostics = diagnostics.in_file_order();
     if (!support::has_error(read.diagnostics))
         read.descriptor = std::move(descriptor);
@@ -200,6 +203,7 @@ Descriptor descriptor_from(const CheckedTable& driver, const CheckedTable& claim
         diagnostics.error(driver.where, "[driver] has neither 'file' nor 'host'",
                           "write file = \"ID.so\", or host = \"python\" for a driver of that host");
     Descriptor descriptor{.id = text_of(driver, "id"),
+                          .driver_id = text_of(driver, "id"),
                           .library = text_of(driver, "library"),
                           .summary = text_of(driver, "summary"),
                           .abi = text_of(driver, "abi"),
@@ -231,6 +235,56 @@ Descriptor descriptor_from(const CheckedTable& driver, const CheckedTable& claim
     return descriptor;
 }
 
+// The keys are free, so the schema's rows cannot check them.
+std::optional<Variant> read_variant(const TomlMember& table, DiagnosticList& diagnostics) {
+    const std::string label = fmt::format("[variant.{}]", support::brief(table.key));
+    const char* const form = "write summary = \"…\" and options = { KEY = \"value\" }";
+    Variant variant{.name = table.key, .summary = {}, .options = {}};
+    if (table.value.type != TomlValue::Type::table ||
+        table.key.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") != std::string::npos) {
+        diagnostics.error(table.key_range,
+                          fmt::format("'{}' is no variant's table", support::brief(table.key)),
+                          "write [variant.NAME]; a name has letters a-z, digits and '-'");
+        return std::nullopt;
+    }
+    const TomlMember* options = table.value.find("options");
+    if (!options ||
+        (options->value.type == TomlValue::Type::table && options->value.members.empty()))
+        diagnostics.error(table.key_range, fmt::format("{} has no options", label), form);
+    for (const TomlMember& member : table.value.members) {
+        if (member.key == "summary" && member.value.type == TomlValue::Type::text) {
+            variant.summary = member.value.text;
+        } else if (member.key == "options" && member.value.type == TomlValue::Type::table) {
+            for (const TomlMember& option : member.value.members)
+                if (const auto text = support::option_text(option.value))
+                    variant.options.emplace_back(option.key, *text);
+                else
+                    diagnostics.error(option.value.where,
+                                      fmt::format("option '{}' of {} is {}",
+                                                  support::brief(option.key), label,
+                                                  support::name_of(option.value.type)),
+                                      "an option is text, a number, or true or false");
+        } else {
+            diagnostics.error(member.key_range,
+                              fmt::format("'{}' is {}, which has no meaning in {}",
+                                          support::brief(member.key),
+                                          support::name_of(member.value.type), label),
+                              form);
+        }
+    }
+    return variant;
+}
+
+std::vector<Variant> read_variants(const TomlValue& root, DiagnosticList& diagnostics) {
+    std::vector<Variant> variants;
+    const TomlMember* tables = root.find("variant");
+    if (tables && tables->value.type == TomlValue::Type::table)
+        for (const TomlMember& table : tables->value.members)
+            if (auto variant = read_variant(table, diagnostics))
+                variants.push_back(*std::move(variant));
+    return variants;
+}
+
 bool knows_word(const support::SchemaKey& key, const TomlValue& word) {
     return word.type != TomlValue::Type::text ||
            std::ranges::find(key.words, word.text) != key.words.end();
@@ -242,7 +296,7 @@ void leave_out_what_is_newer(TomlValue& root, DiagnosticList& diagnostics) {
     for (TomlMember& member : root.members) {
         const auto& tables = descriptor_schema().tables;
         const auto table = std::ranges::find(tables, member.key, &support::SchemaTable::name);
-        if (table == tables.end())
+        if (table == tables.end() || table->form == TableForm::options)
             continue;
         std::erase_if(member.value.members, [&](TomlMember& entry) {
             const auto key = std::ranges::find(table->keys, entry.key, &support::SchemaKey::name);
@@ -373,6 +427,9 @@ support::Schema make_descriptor_schema() {
                        .words = words_of(kQos0CompletionNames),
                        .example = "\"written\"",
                        .help = "what a QoS 0 completion stands for"}}},
+            {.name = "variant",
+             .form = TableForm::options,
+             .help = "Options of the driver under a name: a client of their own."},
         }};
 }
 

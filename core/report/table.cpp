@@ -537,7 +537,16 @@ std::string clients_table(std::span<const driver::Descriptor> clients,
              {std::string(driver::name_of_qos0_completion(claims.qos0_completion))},
              {fmt::format("{}", fmt::join(driver::names_of_features(claims.features), " "))}});
     }
-    return table.print(style.format, style.use_colour);
+    TextTable variants({{"variant", Align::left}, {"what it is", Align::left}});
+    bool has_variants = false;
+    for (const driver::Descriptor& client : clients)
+        for (const driver::Variant& variant : client.variants) {
+            variants.add(
+                {{fmt::format("{}:{}", client.id, variant.name), Paint::bold}, {variant.summary}});
+            has_variants = true;
+        }
+    return table.print(style.format, style.use_colour) +
+           (has_variants ? "\n" + variants.print(style.format, style.use_colour) : "");
 }
 
 } // namespace mqcore::report

@@ -36,7 +36,7 @@ struct RefusedPair {
 std::string points_table(std::span<const scenario::Scenario> scenarios,
                          std::span<const RefusedPair> refused, const TableStyle& style);
 
-// `mqcore clients`. versions: library version by client id, where known.
+// `mqcore clients`: the drivers, then the variants that they declare. versions: library version by client id, where known.
 std::string clients_table(std::span<const driver::Descriptor> clients,
                           const std::map<std::string, std::string>& versions,
                           const TableStyle& style);

@@ -264,8 +264,8 @@ support::Schema make_schema() {
              .exclusions = kOfferExclusions},
             {.name = "driver",
              .form = TableForm::options,
-             .help = "Options for the driver of that id: keys that the driver documents, each with "
-                     "a text, a number, or true or false.",
+             .help = "Options for the driver of that id and its variants: keys that the driver "
+                     "documents, each with a text, a number, or true or false.",
              .keys = {}},
         }};
 }

@@ -507,21 +507,6 @@ void report_duplicates(const std::vector<Point>& points, DiagnosticList& diagnos
 
 // --- options for drivers ------------------------------------------------------------------------
 
-std::optional<std::string> option_text(const TomlValue& value) {
-    switch (value.type) {
-    case TomlValue::Type::text:
-        return value.text;
-    case TomlValue::Type::integer:
-        return fmt::format("{}", value.integer);
-    case TomlValue::Type::number:
-        return fmt::format("{}", value.number);
-    case TomlValue::Type::boolean:
-        return value.boolean ? "true" : "false";
-    default:
-        return std::nullopt;
-    }
-}
-
 void read_driver_tables(const TomlValue& root, Scenario& scenario, DiagnosticList& diagnostics) {
     const TomlMember* drivers = root.find("driver");
     if (!drivers || drivers->value.type != TomlValue::Type::table)
@@ -537,16 +522,17 @@ void read_driver_tables(const TomlValue& root, Scenario& scenario, DiagnosticLis
         scenario.driver_tables.emplace(driver.key, driver.key_range);
         auto& options = scenario.driver_options[driver.key];
         for (const TomlMember& option : driver.value.members) {
-            const auto text = option_text(option.value);
-            if (text && text->find('\0') == std::string::npos)
+            if (const auto text = support::option_text(option.value))
                 options.emplace(option.key, *text);
             else
-                diagnostics.error(
-                    option.value.where,
-                    fmt::format("option '{}' of driver '{}' is {}", support::brief(option.key),
-                                support::brief(driver.key),
-                                text ? "text with U+0000" : support::name_of(option.value.type)),
-                    "an option is text, a number, or true or false");
+                diagnostics.error(option.value.where,
+                                  fmt::format("option '{}' of driver '{}' is {}",
+                                              support::brief(option.key),
+                                              support::brief(driver.key),
+                                              option.value.type == TomlValue::Type::text
+                                                  ? "text with U+0000"
+                                                  : support::name_of(option.value.type)),
+                                  "an option is text, a number, or true or false");
         }
     }
 }

@@ -65,6 +65,22 @@ std::string_view name_of(TomlValue::Type type) {
     return "";
 }
 
+std::optional<std::string> option_text(const TomlValue& value) {
+    switch (value.type) {
+    case TomlValue::Type::text:
+        return value.text.find('\0') == std::string::npos ? std::optional(value.text)
+                                                          : std::nullopt;
+    case TomlValue::Type::integer:
+        return fmt::format("{}", value.integer);
+    case TomlValue::Type::number:
+        return fmt::format("{}", value.number);
+    case TomlValue::Type::boolean:
+        return value.boolean ? "true" : "false";
+    default:
+        return std::nullopt;
+    }
+}
+
 std::optional<TomlValue> parse_toml(const SourceFile& source, DiagnosticList& diagnostics) {
     if (!check_encoding(source, diagnostics) || !check_outside_of_texts(source, diagnostics))
         return std::nullopt;

@@ -39,6 +39,10 @@ struct TomlMember {
 // "text", "a whole number", "a table": for messages.
 std::string_view name_of(TomlValue::Type type);
 
+// A plain value (text, a number, true or false) as the text that a driver gets for an option, without
+// U+0000; nothing for any other value.
+std::optional<std::string> option_text(const TomlValue& value);
+
 // The whole file as a table, or nothing and one finding. Bytes that are not UTF-8 are found before
 // the grammar is, and frequent slips (a quantity or a word without quotes) get a hint.
 std::optional<TomlValue> parse_toml(const SourceFile& source, DiagnosticList& diagnostics);

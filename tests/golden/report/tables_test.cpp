@@ -89,9 +89,11 @@ TEST_CASE("points and refused pairs of mqcore list") {
 }
 
 TEST_CASE("clients of mqcore clients") {
-    const std::vector<driver::Descriptor> clients = {
+    std::vector<driver::Descriptor> clients = {
         client("paho-c", "Eclipse Paho C", MQCORE_SHAPE_NOWAIT),
         client("paho", "Eclipse Paho Python", MQCORE_SHAPE_SYNC)};
+    clients[1].variants = {
+        {.name = "thread", .summary = "the library's own thread", .options = {}}};
     check_golden(kFolder / "clients.txt",
                  report::clients_table(clients, {{"paho-c", "1.3.12"}}, {}));
 }

@@ -198,3 +198,39 @@ TEST_CASE("what is wrong in a host.toml is found at its place") {
     CHECK(read.diagnostics[0].message ==
           "'file' takes text in quotes, not a whole number, in [host]");
 }
+
+TEST_CASE("variants are options under a name") {
+    const auto good = read(kDriver + kClaims +
+                           "[variant.thread]\nsummary = \"own thread\"\n"
+                           "options = { loop = \"thread\", spins = 3, warm = true }\n");
+    REQUIRE(good.descriptor);
+    CHECK(good.descriptor->driver_id == "paho-c");
+    REQUIRE(good.descriptor->variants.size() == 1);
+    const driver::Variant& variant = good.descriptor->variants[0];
+    CHECK(variant.name == "thread");
+    CHECK(variant.summary == "own thread");
+    CHECK(variant.options == driver::Options{{"loop", "thread"}, {"spins", "3"}, {"warm", "true"}});
+    CHECK(good.descriptor->variant == driver::Variant{}); // the driver itself is none of them
+}
+
+TEST_CASE("a wrong variant is found where it stands") {
+    const std::string before = kDriver + kClaims;
+    CHECK(finding(before + "[variant.a]\nsummary = \"nothing\"\n") ==
+          "15:10 [variant.a] has no options");
+    CHECK(finding(before + "[variant.a]\noptions = {}\n") == "15:10 [variant.a] has no options");
+    CHECK(finding(before + "[variant.a]\noptions = \"x\"\n") ==
+          "16:1 'options' is text, which has no meaning in [variant.a]");
+    CHECK(finding(before + "[variant.a]\noptions = { x = [1] }\n") ==
+          "16:17 option 'x' of [variant.a] is a list");
+    CHECK(finding(before + "[variant.a]\noptions = { x = 1 }\nloop = 1\n") ==
+          "17:1 'loop' is a whole number, which has no meaning in [variant.a]");
+    CHECK(finding(before + "[variant.\"A b\"]\noptions = { x = 1 }\n") ==
+          "15:10 'A b' is no variant's table");
+}
+
+TEST_CASE("variants of a newer minor version are kept") {
+    const auto newer = read(replaced(kDriver, "\"1.0\"", "\"1.9\"") + kClaims +
+                            "[variant.a]\noptions = { x = 1 }\n");
+    REQUIRE(newer.descriptor);
+    CHECK(newer.descriptor->variants.size() == 1);
+}
