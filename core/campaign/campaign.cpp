@@ -3,6 +3,7 @@
 #include "campaign/harness_cost.hpp"
 #include "campaign/manifest.hpp"
 #include "campaign/wiring.hpp"
+#include "driver/client_reference.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -231,8 +232,8 @@ Result<std::optional<Json>> Campaign::attempt(const PlannedRun& planned, std::ui
         identity.receive_offer = *ceiling * kOfferShare;
     Wiring wiring = wire(point, identity);
 
-    const std::string log =
-        fmt::format("{}.{}.{}.{}.log", point.id, client.id, planned.run, attempt);
+    const std::string log = fmt::format(
+        "{}.{}.{}.{}.log", point.id, driver::file_name_of_client(client.id), planned.run, attempt);
     const std::string started_at = utc_now("{:%Y-%m-%dT%H:%M:%SZ}");
     Result<session::RunParts> parts = session_->run(
         {.worker = std::move(wiring.worker),

@@ -20,7 +20,7 @@ namespace mqcore::campaign {
 struct ClientSetup {
     std::string environment;         // folder of its language environment; empty: none
     support::Json environment_facts; // for the manifest; null: none
-    std::vector<std::pair<std::string, std::string>> options; // [driver.ID] of the scenarios
+    driver::Options options;         // [driver.ID] of the scenarios, and the variant's own
 };
 
 // Clients that do nothing: what a run with them costs is mqcore's own.

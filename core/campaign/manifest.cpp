@@ -44,14 +44,24 @@ Result<Json> client_json(const driver::Descriptor& client, const ClientSetup& se
     JsonObject options;
     for (const auto& [key, value] : setup.options)
         options[key] = value;
-    return Json(JsonObject{{"id", client.id},
-                           {"library", client.library},
-                           {"summary", client.summary},
-                           {"package", client.package},
-                           {"claims", claims_json(client.claims)},
-                           {"files", std::move(*hashes)},
-                           {"environment", setup.environment_facts},
-                           {"options", std::move(options)}});
+    const auto text_or_null = [](const std::string& text) {
+        return text.empty() ? Json(nullptr) : Json(text);
+    };
+    const std::string release =
+        client.choice.is_locked() ? "" : client.id.substr(client.id.find('@') + 1);
+    return Json(
+        JsonObject{{"id", client.id},
+                   {"driver", client.driver_id},
+                   {"variant", text_or_null(client.variant.name)},
+                   {"version", text_or_null(client.choice.version)},
+                   {"checkout", client.choice.checkout.empty() ? Json(nullptr) : Json(release)},
+                   {"library", client.library},
+                   {"summary", client.summary},
+                   {"package", client.package},
+                   {"claims", claims_json(client.claims)},
+                   {"files", std::move(*hashes)},
+                   {"environment", setup.environment_facts},
+                   {"options", std::move(options)}});
 }
 
 JsonObject scenario_json(const scenario::Scenario& scenario) {

@@ -1,5 +1,6 @@
 #include "campaign/store.hpp"
 
+#include "driver/client_reference.hpp"
 #include "support/file.hpp"
 
 #include <fmt/format.h>
@@ -67,8 +68,9 @@ support::Result<void> ResultStore::add_run(const std::string& client, Json run) 
     support::JsonArray& runs = by_client_[client];
     runs.push_back(run);
     const JsonObject document{{"format", kResultsFormat}, {"client", client}, {"runs", runs}};
-    support::Result<void> written = support::write_file_atomically(
-        folder_ / (client + ".json"), support::print_json_pretty(document));
+    support::Result<void> written =
+        support::write_file_atomically(folder_ / (driver::file_name_of_client(client) + ".json"),
+                                       support::print_json_pretty(document));
     if (written)
         runs_.push_back(std::move(run));
     else
@@ -96,7 +98,8 @@ support::Result<StoredCampaign> read_campaign(const fs::path& folder) {
                      fmt::format("'{}' has no list of clients in its manifest", folder.string()),
                      {}};
     for (const Json& client : clients->get_array()) {
-        const fs::path file = folder / (support::text_or(client, "id", "") + ".json");
+        const fs::path file =
+            folder / (driver::file_name_of_client(support::text_or(client, "id", "")) + ".json");
         if (!fs::exists(file))
             continue; // it was refused everywhere, or the campaign ended before its first run
         support::Result<Json> document = read_json(file);

@@ -11,6 +11,7 @@
 #include <CLI/Option.hpp>
 #include <cstdio>
 #include <fmt/format.h>
+#include <map>
 #include <memory>
 
 namespace mqcore::cli {
@@ -22,6 +23,7 @@ struct RunOptions {
     std::vector<std::string> files;
     std::vector<std::string> clients;
     std::vector<std::string> points;
+    driver::EnvironmentOptions environment;
     std::string profile = "standard";
     std::uint32_t runs = 0; // 0: as the profile says
     std::string output;
@@ -42,10 +44,24 @@ std::vector<report::RefusedPair> refused_pairs(const campaign::Plan& plan) {
     return pairs;
 }
 
+// What the scenarios say to the client's driver; its variant's own options win.
+driver::Options options_for(const driver::Descriptor& client,
+                            const std::vector<scenario::Scenario>& scenarios) {
+    std::map<std::string, std::string> options;
+    for (const scenario::Scenario& scenario : scenarios)
+        if (const auto table = scenario.driver_options.find(client.driver_id);
+            table != scenario.driver_options.end())
+            options.insert(table->second.begin(), table->second.end());
+    for (const auto& [key, value] : client.variant.options)
+        options[key] = value;
+    return {options.begin(), options.end()};
+}
+
 Result<campaign::CampaignOptions> prepare(const RunOptions& options,
                                           const Installation& installation,
                                           const driver::Catalogue& catalogue,
-                                          std::vector<scenario::Scenario> scenarios) {
+                                          std::vector<scenario::Scenario> scenarios,
+                                          Missing missing) {
     Result<scenario::Profile> profile = scenario::profile_named(options.profile);
     if (!profile)
         return std::move(profile).error();
@@ -58,7 +74,8 @@ Result<campaign::CampaignOptions> prepare(const RunOptions& options,
         known_ids.push_back(driver.id);
     fmt::print(stderr, "{}",
                support::format_diagnostics(scenario::unknown_drivers(scenarios, known_ids)));
-    Result<ChosenClients> chosen = choose_clients(catalogue, options.clients);
+    Result<ChosenClients> chosen =
+        choose_clients(catalogue, options.clients, options.environment, missing);
     if (!chosen)
         return std::move(chosen).error();
 
@@ -81,16 +98,13 @@ Result<campaign::CampaignOptions> prepare(const RunOptions& options,
     }
     for (const driver::Descriptor& client : chosen->clients) {
         const driver::Environment& environment = chosen->environments.at(client.id);
-        campaign::ClientSetup setup{.environment = environment.path.string(),
-                                    .environment_facts = environment.facts.empty()
-                                                             ? support::Json(nullptr)
-                                                             : support::Json(environment.facts),
-                                    .options = {}};
-        for (const scenario::Scenario& scenario : campaign.scenarios)
-            if (const auto table = scenario.driver_options.find(client.id);
-                table != scenario.driver_options.end())
-                setup.options.assign(table->second.begin(), table->second.end());
-        campaign.setups.emplace(client.id, std::move(setup));
+        campaign.setups.emplace(
+            client.id,
+            campaign::ClientSetup{.environment = environment.path.string(),
+                                  .environment_facts = environment.facts.empty()
+                                                           ? support::Json(nullptr)
+                                                           : support::Json(environment.facts),
+                                  .options = options_for(client, campaign.scenarios)});
     }
     campaign.plan = campaign::make_plan(std::move(*points), std::move(chosen->clients),
                                         options.runs ? options.runs : profile->runs);
@@ -104,7 +118,8 @@ int run(const RunOptions& options) {
         return kWrongInput;
     const driver::Catalogue catalogue = installation.catalogue();
     Result<campaign::CampaignOptions> campaign =
-        prepare(options, installation, catalogue, std::move(*scenarios));
+        prepare(options, installation, catalogue, std::move(*scenarios),
+                options.is_dry_run ? Missing::mention : Missing::make);
     if (!campaign)
         return report_error(campaign.error());
 
@@ -155,7 +170,7 @@ int list(const RunOptions& options, bool wants_json) {
         return kWrongInput;
     const driver::Catalogue catalogue = installation.catalogue();
     Result<campaign::CampaignOptions> campaign =
-        prepare(options, installation, catalogue, std::move(*scenarios));
+        prepare(options, installation, catalogue, std::move(*scenarios), Missing::mention);
     if (!campaign)
         return report_error(campaign.error());
     const auto seconds =
@@ -193,9 +208,8 @@ int list(const RunOptions& options, bool wants_json) {
 
 void declare_selection(CLI::App& app, RunOptions& options) {
     app.add_option("scenario", options.files, "Scenario files")->required()->type_name("FILE");
-    app.add_option("--clients", options.clients, "Client ids or driver paths, or 'all' (default)")
-        ->delimiter(',')
-        ->type_name("LIST");
+    add_clients_option(app, options.clients, "Clients, or 'all' (default)");
+    add_python_option(app, options.environment);
     app.add_option("--points", options.points, "Only these points; * and ? match as in a shell")
         ->delimiter(',')
         ->type_name("LIST");

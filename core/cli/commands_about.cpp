@@ -42,13 +42,26 @@ std::string version_of(const driver::Environment& environment, const driver::Des
     return installed.empty() ? client.library_version : installed;
 }
 
-int clients(bool wants_json) {
+JsonArray variants_json(const driver::Descriptor& client) {
+    JsonArray variants;
+    for (const driver::Variant& variant : client.variants) {
+        JsonObject options;
+        for (const auto& [key, value] : variant.options)
+            options[key] = value;
+        variants.push_back(JsonObject{{"id", fmt::format("{}:{}", client.id, variant.name)},
+                                      {"summary", variant.summary},
+                                      {"options", std::move(options)}});
+    }
+    return variants;
+}
+
+int clients(bool wants_json, const driver::EnvironmentOptions& options) {
     const driver::Catalogue catalogue = Installation::find().catalogue();
     std::map<std::string, std::string> versions;
     JsonArray all;
     for (const driver::Descriptor& client : catalogue.drivers) {
         Result<driver::Environment> environment =
-            driver::environment_status(client, catalogue.host(client.host));
+            driver::environment_status(client, catalogue.host(client.host), options);
         const bool is_ready = environment && environment->is_ready;
         const std::string version = is_ready ? version_of(*environment, client) : "";
         versions[client.id] = is_ready ? version : "not ready";
@@ -63,6 +76,7 @@ int clients(bool wants_json) {
             {"subscribe_qos_bits", client.claims.subscribe_qos},
             {"features", texts(driver::names_of_features(client.claims.features))},
             {"qos0_completion", driver::name_of_qos0_completion(client.claims.qos0_completion)},
+            {"variants", variants_json(client)},
             {"floor", client.is_harness_floor},
             {"ready", is_ready},
             {"reason", is_ready ? Json(nullptr)
@@ -159,8 +173,10 @@ int doctor(bool wants_json) {
 
 std::function<int()> declare_clients(CLI::App& app) {
     auto wants_json = std::make_shared<bool>(false);
+    auto options = std::make_shared<driver::EnvironmentOptions>();
+    add_python_option(app, *options);
     app.add_flag("--json", *wants_json, "As JSON");
-    return [wants_json] { return clients(*wants_json); };
+    return [=] { return clients(*wants_json, *options); };
 }
 
 std::function<int()> declare_show(CLI::App& app) {

@@ -5,6 +5,7 @@
 #include "cli/installation.hpp"
 #include "cli/terminal.hpp"
 #include "conformance/check_driver.hpp"
+#include "driver/client_reference.hpp"
 #include "report/text_table.hpp"
 #include "support/text.hpp"
 
@@ -23,10 +24,9 @@ using support::Result;
 struct EnvironmentRequest {
     std::vector<std::string> clients;
     driver::EnvironmentOptions options;
-    std::string wheels;
 };
 
-// The hosted drivers among the named ones; all of them when none is named.
+// The hosted clients among the named ones; every hosted driver when none is named.
 Result<std::vector<driver::Descriptor>> hosted(const driver::Catalogue& catalogue,
                                                const std::vector<std::string>& names) {
     std::vector<driver::Descriptor> drivers;
@@ -34,10 +34,11 @@ Result<std::vector<driver::Descriptor>> hosted(const driver::Catalogue& catalogu
         drivers = catalogue.drivers;
     for (const std::string& name : names)
         if (name != "all") {
-            Result<driver::Descriptor> driver = driver::driver_named(name, catalogue);
-            if (!driver)
-                return std::move(driver).error();
-            drivers.push_back(std::move(*driver));
+            Result<driver::Descriptor> client = driver::client_named(name, catalogue);
+            if (!client)
+                return std::move(client).error();
+            if (Result<void> added = driver::add_client(*std::move(client), drivers); !added)
+                return std::move(added).error();
         }
     std::erase_if(drivers, [&](const driver::Descriptor& driver) {
         return !driver::needs_environment(catalogue.host(driver.host));
@@ -67,7 +68,7 @@ int sync(const EnvironmentRequest& request) {
     return code;
 }
 
-int list_environments() {
+int list_environments(const EnvironmentRequest&) {
     const driver::Catalogue catalogue = Installation::find().catalogue();
     for (const driver::Host& host : catalogue.hosts) {
         if (!driver::needs_environment(&host))
@@ -91,6 +92,84 @@ int remove(const EnvironmentRequest& request) {
             return report_error(removed.error());
         fmt::print("{}: removed\n", driver.id);
     }
+    return kDone;
+}
+
+int lock(const EnvironmentRequest& request) {
+    const driver::Catalogue catalogue = Installation::find().catalogue();
+    Result<std::vector<driver::Descriptor>> drivers = hosted(catalogue, request.clients);
+    if (!drivers)
+        return report_error(drivers.error());
+    int code = kDone;
+    for (const driver::Descriptor& driver : *drivers) {
+        Result<Json> locked =
+            driver.id == driver.driver_id
+                ? driver::lock_packages(driver, *catalogue.host(driver.host), request.options)
+                : Result<Json>(support::Error{
+                      support::ErrorCode::wrong_input,
+                      fmt::format("'{}' has no lock of its own", driver.id),
+                      fmt::format("`mqcore envs lock --clients {}`", driver.driver_id)});
+        if (!locked)
+            code = report_error(locked.error());
+        else
+            fmt::print("{}: {} packages locked\n", driver.id,
+                       support::unsigned_or(*locked, "packages", 0));
+    }
+    return code;
+}
+
+// The hosts that make drivers in their language; each is an option of new-client.
+std::vector<const driver::Host*> languages(const driver::Catalogue& catalogue) {
+    std::vector<const driver::Host*> hosts;
+    for (const driver::Host& host : catalogue.hosts)
+        if (driver::needs_environment(&host))
+            hosts.push_back(&host);
+    return hosts;
+}
+
+int new_client(driver::NewDriver wanted, const std::vector<std::string>& language) {
+    const driver::Catalogue catalogue = Installation::find().catalogue();
+    const driver::Host* chosen = nullptr;
+    std::string all;
+    for (const driver::Host* host : languages(catalogue)) {
+        all += fmt::format("{}--{}", all.empty() ? "" : ", ", host->id);
+        if (language.size() == 1 && language[0] == "--" + host->id)
+            chosen = host;
+    }
+    if (!chosen)
+        return report_error({support::ErrorCode::wrong_input,
+                             language.empty() ? "in which language?"
+                                              : fmt::format("'{}' is no option of new-client",
+                                                            fmt::join(language, " ")),
+                             fmt::format("languages here: {}", all.empty() ? "none" : all)});
+    if (wanted.id.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") != std::string::npos)
+        return report_error({support::ErrorCode::wrong_input,
+                             fmt::format("'{}' is no name for a client", wanted.id),
+                             "a name has letters a-z, digits and '-'"});
+    if (const driver::Descriptor* taken = catalogue.driver(wanted.id))
+        return report_error({support::ErrorCode::wrong_input,
+                             fmt::format("there is a client '{}' already, in '{}'", wanted.id,
+                                         taken->folder.string()),
+                             "choose another name"});
+    if (wanted.folder.empty())
+        wanted.folder = wanted.id;
+    wanted.folder = std::filesystem::absolute(wanted.folder).lexically_normal();
+    if (!wanted.folder.has_filename())
+        wanted.folder = wanted.folder.parent_path();
+    Result<Json> made = driver::new_driver(*chosen, wanted);
+    if (!made)
+        return report_error(made.error());
+    fmt::print("{}:", wanted.folder.string());
+    if (const Json* files = support::find(*made, "files"); files && files->is_array())
+        for (const Json& file : files->get_array())
+            fmt::print(" {}", std::string_view(file.get_string()));
+    fmt::print("\n\nNext:\n"
+               "  export MQCORE_PLUGIN_PATH={}\n"
+               "  mqcore envs lock --clients {id}\n"
+               "  mqcore envs sync --clients {id}\n"
+               "  mqcore check-driver {id}\n"
+               "  mqcore run scenarios/core.toml --profile smoke --clients {id}\n",
+               wanted.folder.parent_path().string(), fmt::arg("id", wanted.id));
     return kDone;
 }
 
@@ -142,11 +221,14 @@ int harness_cost(bool wants_json, unsigned rounds) {
     return kDone;
 }
 
-int check(const std::string& driver_name, const std::vector<std::string>& only, bool wants_json) {
+int check(const std::string& driver_name, const driver::EnvironmentOptions& environment,
+          const std::vector<std::string>& only, bool wants_json) {
     const Installation installation = Installation::find();
     const driver::Catalogue catalogue = installation.catalogue();
-    const conformance::CheckOptions options{
-        .worker_program = installation.worker, .peer_program = installation.peer, .only = only};
+    const conformance::CheckOptions options{.worker_program = installation.worker,
+                                            .peer_program = installation.peer,
+                                            .environment = environment,
+                                            .only = only};
     Result<conformance::CheckReport> report =
         conformance::check_driver(driver_name, catalogue, options);
     if (!report)
@@ -162,28 +244,58 @@ std::function<int()> declare_envs(CLI::App& app) {
     auto request = std::make_shared<EnvironmentRequest>();
     auto action = std::make_shared<std::function<int()>>();
     app.require_subcommand(1);
-    const auto add_clients = [request](CLI::App* sub) {
-        sub->add_option("--clients", request->clients, "Client ids; default: all")
-            ->delimiter(',')
-            ->type_name("LIST");
+    const auto add = [=, &app](const char* name, const char* help,
+                               int (*run)(const EnvironmentRequest&)) {
+        CLI::App* command = app.add_subcommand(name, help);
+        command->callback([=] { *action = [=] { return run(*request); }; });
+        return command;
     };
-    CLI::App* sync_command = app.add_subcommand("sync", "Make what is missing or out of date");
-    add_clients(sync_command);
-    sync_command
-        ->add_option("--python", request->options.interpreter,
-                     "A Python: a program, or a version such as 3.12")
-        ->type_name("PROGRAM");
-    sync_command
-        ->add_option("--wheels", request->options.wheels, "Install from this folder, offline")
-        ->type_name("DIR");
-    sync_command->callback([=] { *action = [request] { return sync(*request); }; });
-    app.add_subcommand("list", "All environments, as JSON")->callback([=] {
-        *action = list_environments;
-    });
-    CLI::App* remove_command = app.add_subcommand("remove", "Remove environments");
-    add_clients(remove_command);
-    remove_command->callback([=] { *action = [request] { return remove(*request); }; });
+    const auto add_wheels = [request](CLI::App* command) {
+        command
+            ->add_option("--wheels", request->options.wheels,
+                         "Take packages from this folder, offline")
+            ->type_name("DIR");
+    };
+    CLI::App* sync_command = add("sync", "Make what is missing or out of date", sync);
+    add_clients_option(*sync_command, request->clients, "Clients; default: all");
+    add_python_option(*sync_command, request->options);
+    add_wheels(sync_command);
+    add("list", "All environments, as JSON", list_environments);
+    CLI::App* remove_command = add("remove", "Remove environments", remove);
+    add_clients_option(*remove_command, request->clients,
+                       "Clients, with all versions of their library; default: all");
+    CLI::App* lock_command =
+        add("lock", "Write a client's requirements.lock from its requirements.in", lock);
+    add_clients_option(*lock_command, request->clients, "Clients");
+    lock_command->get_option("--clients")->required();
+    add_python_option(*lock_command, request->options);
+    add_wheels(lock_command);
     return [action] { return (*action)(); };
+}
+
+std::function<int()> declare_new_client(CLI::App& app) {
+    auto wanted = std::make_shared<driver::NewDriver>();
+    wanted->shape = driver::name_of_shape(MQCORE_SHAPE_SYNC);
+    app.add_option("name", wanted->id, "Its id: letters a-z, digits and '-'")
+        ->required()
+        ->type_name("NAME");
+    std::vector<std::string> shapes;
+    for (const std::uint32_t shape : {MQCORE_SHAPE_SYNC, MQCORE_SHAPE_NOWAIT, MQCORE_SHAPE_AWAITED})
+        shapes.emplace_back(driver::name_of_shape(shape));
+    app.add_option("--shape", wanted->shape, "How its library is driven")
+        ->check(CLI::IsMember(shapes))
+        ->capture_default_str();
+    app.add_option("--output", wanted->folder, "The folder to make; default: NAME")
+        ->type_name("DIR");
+    app.allow_extras(); // the language is the id of a host, and hosts are found at run time
+    app.footer([] {
+        std::string all = "Languages:";
+        const driver::Catalogue catalogue = Installation::find().catalogue();
+        for (const driver::Host* host : languages(catalogue))
+            all += " --" + host->id;
+        return all;
+    });
+    return [wanted, &app] { return new_client(*wanted, app.remaining()); };
 }
 
 std::function<int()> declare_harness_cost(CLI::App& app) {
@@ -201,12 +313,14 @@ std::function<int()> declare_check_driver(CLI::App& app) {
     auto name = std::make_shared<std::string>();
     auto only = std::make_shared<std::vector<std::string>>();
     auto wants_json = std::make_shared<bool>(false);
-    app.add_option("driver", *name, "A driver's library, folder or id")
+    auto environment = std::make_shared<driver::EnvironmentOptions>();
+    add_python_option(app, *environment);
+    app.add_option("driver", *name, "A client, or a driver's library or folder")
         ->required()
         ->type_name("PATH");
     app.add_option("--only", *only, "Only these checks")->delimiter(',')->type_name("LIST");
     app.add_flag("--json", *wants_json, "As JSON");
-    return [=] { return check(*name, *only, *wants_json); };
+    return [=] { return check(*name, *environment, *only, *wants_json); };
 }
 
 } // namespace mqcore::cli

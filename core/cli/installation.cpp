@@ -1,5 +1,9 @@
 #include "cli/installation.hpp"
 
+#include "driver/client_reference.hpp"
+
+#include <CLI/App.hpp>
+#include <CLI/Option.hpp>
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -49,34 +53,65 @@ load_or_complain(const Installation& installation, const std::vector<std::string
     return std::move(loaded.scenarios);
 }
 
-support::Result<ChosenClients> choose_clients(const driver::Catalogue& catalogue,
-                                              const std::vector<std::string>& names) {
-    const bool takes_all = names.empty() || std::ranges::count(names, "all") > 0;
+namespace {
+
+// What the names mean, each client once.
+support::Result<std::vector<driver::Descriptor>>
+wanted_clients(const driver::Catalogue& catalogue, const std::vector<std::string>& names,
+               bool takes_all) {
     std::vector<driver::Descriptor> wanted;
-    if (takes_all) {
+    if (takes_all)
         std::ranges::copy_if(catalogue.drivers, std::back_inserter(wanted),
                              [](const driver::Descriptor& d) { return !d.is_harness_floor; });
-    } else {
-        for (const std::string& name : names) {
-            support::Result<driver::Descriptor> driver = driver::driver_named(name, catalogue);
-            if (!driver)
-                return std::move(driver).error();
-            if (driver->is_harness_floor)
-                return Error{
-                    ErrorCode::wrong_input,
-                    fmt::format("'{}' is a null client: it connects to nothing, so no party "
-                                "could confirm its numbers",
-                                driver->id),
-                    "`mqcore harness-cost` measures it"};
-            if (std::ranges::none_of(wanted, [&](const auto& d) { return d.id == driver->id; }))
-                wanted.push_back(std::move(*driver));
-        }
+    for (const std::string& name : names) {
+        if (name == "all")
+            continue;
+        support::Result<driver::Descriptor> client = driver::client_named(name, catalogue);
+        if (!client)
+            return std::move(client).error();
+        if (client->is_harness_floor)
+            return Error{ErrorCode::wrong_input,
+                         fmt::format("'{}' is a null client: it connects to nothing, so no party "
+                                     "could confirm its numbers",
+                                     client->id),
+                         "`mqcore harness-cost` measures it"};
+        if (support::Result<void> added = driver::add_client(*std::move(client), wanted); !added)
+            return std::move(added).error();
     }
+    return wanted;
+}
+
+} // namespace
+
+support::Result<ChosenClients> choose_clients(const driver::Catalogue& catalogue,
+                                              const std::vector<std::string>& names,
+                                              const driver::EnvironmentOptions& options,
+                                              Missing missing) {
+    const bool takes_all = names.empty() || std::ranges::count(names, "all") > 0;
+    support::Result<std::vector<driver::Descriptor>> wanted =
+        wanted_clients(catalogue, names, takes_all);
+    if (!wanted)
+        return std::move(wanted).error();
 
     ChosenClients chosen;
-    for (driver::Descriptor& client : wanted) {
+    for (driver::Descriptor& client : *wanted) {
+        const driver::Host* host = catalogue.host(client.host);
         support::Result<driver::Environment> environment =
-            driver::environment_status(client, catalogue.host(client.host));
+            driver::environment_status(client, host, options);
+        const bool is_chosen = !client.choice.is_locked();
+        if (environment && !environment->is_ready && is_chosen) {
+            if (missing == Missing::make) {
+                fmt::print(stderr, "mqcore: making the environment of '{}'\n", client.id);
+                environment = driver::sync_environment(client, host, options);
+                if (!environment)
+                    return std::move(environment).error();
+            } else {
+                fmt::print(stderr,
+                           "mqcore: note: `mqcore run` makes the environment of '{}' first\n",
+                           client.id);
+                environment->is_ready = true;
+            }
+        }
         const std::string why = !environment            ? support::one_line(environment.error())
                                 : environment->is_ready ? ""
                                                         : environment->reason;
@@ -88,7 +123,9 @@ support::Result<ChosenClients> choose_clients(const driver::Catalogue& catalogue
         } else {
             return Error{
                 ErrorCode::host, fmt::format("client '{}' is not ready: {}", client.id, why),
-                fmt::format("`mqcore envs sync --clients {}` makes what it needs", client.id)};
+                fmt::format("`mqcore envs sync --clients {}{}` makes what it needs",
+                            client.driver_id,
+                            options.interpreter.empty() ? "" : " --python " + options.interpreter)};
         }
     }
     if (chosen.clients.empty())
@@ -96,6 +133,19 @@ support::Result<ChosenClients> choose_clients(const driver::Catalogue& catalogue
             ErrorCode::host, "there is no client to measure",
             "`mqcore clients` shows what was found, MQCORE_PLUGIN_PATH where else to look"};
     return chosen;
+}
+
+void add_clients_option(CLI::App& app, std::vector<std::string>& clients, const char* help) {
+    app.add_option("--clients", clients,
+                   fmt::format("{}; each DRIVER[:VARIANT][@VERSION or @PATH[=NAME]]", help))
+        ->delimiter(',')
+        ->type_name("LIST");
+}
+
+void add_python_option(CLI::App& app, driver::EnvironmentOptions& options) {
+    app.add_option("--python", options.interpreter,
+                   "A Python: a program, or a version such as 3.12")
+        ->type_name("PROGRAM");
 }
 
 } // namespace mqcore::cli

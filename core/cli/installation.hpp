@@ -12,6 +12,10 @@
 #include <string>
 #include <vector>
 
+namespace CLI {
+class App;
+}
+
 namespace mqcore::cli {
 
 struct Installation {
@@ -35,9 +39,19 @@ struct ChosenClients {
     std::map<std::string, driver::Environment> environments; // by id
 };
 
-// names: ids or paths, "all" or none: every client that measures a library. A client that was named
-// and is not ready is an Error; one that came with "all" is left out with a note on stderr.
+// What becomes of a client that is named with '@' and whose environment is not there yet.
+enum class Missing { make, mention };
+
+// names: as in driver/client_reference.hpp; "all" or none: every client that measures a library. A
+// client that was named and is not ready is an Error; one that came with "all" is left out with a note
+// on stderr.
 support::Result<ChosenClients> choose_clients(const driver::Catalogue& catalogue,
-                                              const std::vector<std::string>& names);
+                                              const std::vector<std::string>& names,
+                                              const driver::EnvironmentOptions& options,
+                                              Missing missing);
+
+// The options of every command that takes clients.
+void add_clients_option(CLI::App& app, std::vector<std::string>& clients, const char* help);
+void add_python_option(CLI::App& app, driver::EnvironmentOptions& options);
 
 } // namespace mqcore::cli

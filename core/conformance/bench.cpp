@@ -47,7 +47,7 @@ measure::WorkerSpec Bench::specification(measure::Protocol protocol, std::uint16
             .connections = 1,
             .send = std::nullopt,
             .receive = std::nullopt,
-            .options = {}};
+            .options = subject_.descriptor.variant.options};
 }
 
 void Bench::break_down(support::Error error) {

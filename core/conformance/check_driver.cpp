@@ -1,6 +1,7 @@
 #include "conformance/check_driver.hpp"
 
 #include "conformance/checks.hpp"
+#include "driver/client_reference.hpp"
 #include "driver/descriptor_file.hpp"
 #include "driver/environment.hpp"
 #include "support/text.hpp"
@@ -26,7 +27,8 @@ std::vector<const Check*> every_check() {
 }
 
 Result<Subject> subject_named(const std::string& name, const driver::Catalogue& catalogue);
-Result<void> find_environment(Subject& subject, const driver::Catalogue& catalogue);
+Result<void> find_environment(Subject& subject, const driver::Catalogue& catalogue,
+                              const driver::EnvironmentOptions& options);
 Result<std::vector<const Check*>> chosen_checks(const std::vector<std::string>& only);
 // Why a check is not run, or nothing.
 std::string why_skipped(const Check& check, const Bench& bench,
@@ -49,7 +51,7 @@ Result<CheckReport> check_driver(const std::string& name, const driver::Catalogu
     Result<Subject> subject = subject_named(name, catalogue);
     if (!subject)
         return std::move(subject).error();
-    if (Result<void> found = find_environment(*subject, catalogue); !found)
+    if (Result<void> found = find_environment(*subject, catalogue, options.environment); !found)
         return std::move(found).error();
     Result<std::unique_ptr<Bench>> made = Bench::make(*std::move(subject), options);
     if (!made)
@@ -84,7 +86,7 @@ namespace {
 Result<Subject> subject_named(const std::string& name, const driver::Catalogue& catalogue) {
     Subject subject;
     subject.name = name;
-    if (Result<driver::Descriptor> found = driver::driver_named(name, catalogue)) {
+    if (Result<driver::Descriptor> found = driver::client_named(name, catalogue)) {
         subject.descriptor = *std::move(found);
         subject.has_descriptor = true;
         return subject;
@@ -106,18 +108,20 @@ Result<Subject> subject_named(const std::string& name, const driver::Catalogue& 
     return subject;
 }
 
-Result<void> find_environment(Subject& subject, const driver::Catalogue& catalogue) {
+Result<void> find_environment(Subject& subject, const driver::Catalogue& catalogue,
+                              const driver::EnvironmentOptions& options) {
     const driver::Host* host = catalogue.host(subject.descriptor.host);
     if (!subject.has_descriptor || !driver::needs_environment(host))
         return {};
-    Result<driver::Environment> environment = driver::environment_status(subject.descriptor, host);
+    Result<driver::Environment> environment =
+        driver::environment_status(subject.descriptor, host, options);
     if (!environment)
         return std::move(environment).error();
     if (!environment->is_ready)
         return Error{ErrorCode::host,
                      fmt::format("the environment of '{}' is not ready: {}", subject.descriptor.id,
                                  environment->reason),
-                     fmt::format("mqcore envs sync --clients {}", subject.descriptor.id)};
+                     fmt::format("mqcore envs sync --clients {}", subject.name)};
     subject.environment = environment->path.string();
     return {};
 }

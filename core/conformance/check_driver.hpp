@@ -5,6 +5,7 @@
 // or exits ends one worker and one check.
 
 #include "driver/discovery.hpp"
+#include "driver/environment.hpp"
 #include "support/clock.hpp"
 #include "support/json.hpp"
 
@@ -47,6 +48,7 @@ bool conforms(const CheckReport& report); // no breach
 
 struct CheckOptions {
     std::filesystem::path worker_program, peer_program;
+    driver::EnvironmentOptions environment; // where the driver needs one
     std::vector<std::string>
         only; // ids; empty: every check. What a check builds on is not run then
     // connect() should give up by itself after 10 s.
@@ -56,7 +58,7 @@ struct CheckOptions {
     std::function<void(const CheckResult&)> on_result; // as they come; may be empty
 };
 
-// name: an id of the catalogue, or a path: a driver's folder, its driver.toml or its library. An Error
+// name: as in driver/client_reference.hpp, or the path of a library without a driver.toml. An Error
 // only where nothing can be checked: no such driver, an unknown id in `only`, an environment that is
 // not ready, programs of mqcore that do not start, an interrupt.
 support::Result<CheckReport> check_driver(const std::string& name,

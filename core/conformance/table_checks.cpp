@@ -164,7 +164,7 @@ Verdict info_equals_descriptor(Bench& bench) {
     const driver::Claims& claims = descriptor.claims;
     const Json info = part(facts, "info");
     for (const auto& [key, expected] :
-         {std::pair<std::string_view, std::string>{"id", descriptor.id},
+         {std::pair<std::string_view, std::string>{"id", descriptor.driver_id},
           {"library", descriptor.library}})
         if (const std::string found = support::text_or(info, key, ""); found != expected)
             return fail(fmt::format("its {} is '{}', driver.toml says '{}'", key, found, expected));

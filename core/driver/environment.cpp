@@ -28,13 +28,28 @@ constexpr Verb kStatus{"status", kQuickLimit, ErrorStream::capture};
 constexpr Verb kSync{"sync", kSyncLimit, ErrorStream::pass_on};
 constexpr Verb kList{"list", kQuickLimit, ErrorStream::capture};
 constexpr Verb kRemove{"remove", kQuickLimit, ErrorStream::capture};
+constexpr Verb kLock{"lock", kSyncLimit, ErrorStream::pass_on};
+constexpr Verb kNew{"new", kQuickLimit, ErrorStream::capture};
 
 Result<Json> run_tool(const Host& host, const Verb& verb, const std::vector<std::string>& options);
 Result<Environment> ask(const Verb& verb, const Descriptor& driver, const Host* host,
                         const EnvironmentOptions& options);
 
-std::vector<std::string> folder_option(const Descriptor& driver) {
-    return {"--driver-folder", driver.folder.string()};
+// Whose environment is meant.
+std::vector<std::string> subject_of(const Descriptor& driver) {
+    std::vector<std::string> options{"--driver-folder", driver.folder.string()};
+    if (!driver.choice.version.empty())
+        options.insert(options.end(), {"--version", driver.choice.version});
+    if (!driver.choice.checkout.empty())
+        options.insert(options.end(), {"--checkout", driver.choice.checkout.string()});
+    return options;
+}
+
+void add_options(const EnvironmentOptions& from, std::vector<std::string>& options) {
+    if (!from.interpreter.empty())
+        options.insert(options.end(), {"--interpreter", from.interpreter});
+    if (!from.wheels.empty())
+        options.insert(options.end(), {"--wheels", from.wheels.string()});
 }
 
 } // namespace
@@ -48,13 +63,32 @@ Result<Environment> environment_status(const Descriptor& driver, const Host* hos
 
 Result<Environment> sync_environment(const Descriptor& driver, const Host* host,
                                      const EnvironmentOptions& options) {
-    return ask(kSync, driver, host, options);
+    Result<Environment> made = ask(kSync, driver, host, options);
+    if (!made)
+        return Error{made.error().code,
+                     fmt::format("the environment of '{}' cannot be made: {}", driver.id,
+                                 made.error().message),
+                     made.error().hint};
+    return made;
 }
 
 Result<Json> list_environments(const Host& host) { return run_tool(host, kList, {}); }
 
 Result<Json> remove_environment(const Descriptor& driver, const Host& host) {
-    return run_tool(host, kRemove, folder_option(driver));
+    return run_tool(host, kRemove, subject_of(driver));
+}
+
+Result<Json> lock_packages(const Descriptor& driver, const Host& host,
+                           const EnvironmentOptions& options) {
+    std::vector<std::string> arguments{"--driver-folder", driver.folder.string()};
+    add_options(options, arguments);
+    return run_tool(host, kLock, arguments);
+}
+
+Result<Json> new_driver(const Host& host, const NewDriver& wanted) {
+    return run_tool(
+        host, kNew,
+        {"--id", wanted.id, "--shape", wanted.shape, "--output", wanted.folder.string()});
 }
 
 namespace {
@@ -63,15 +97,11 @@ Result<Environment> ask(const Verb& verb, const Descriptor& driver, const Host* 
                         const EnvironmentOptions& options) {
     if (!needs_environment(host))
         return Environment{.is_ready = true, .path = {}, .reason = {}, .facts = {}};
-    std::vector<std::string> arguments = folder_option(driver);
-    if (!options.interpreter.empty()) {
-        arguments.emplace_back("--interpreter");
-        arguments.push_back(options.interpreter);
-    }
-    if (!options.wheels.empty() && verb.name == kSync.name) {
-        arguments.emplace_back("--wheels");
-        arguments.push_back(options.wheels.string());
-    }
+    std::vector<std::string> arguments = subject_of(driver);
+    add_options(verb.name == kSync.name
+                    ? options
+                    : EnvironmentOptions{.interpreter = options.interpreter, .wheels = {}},
+                arguments);
     const Result<Json> answer = run_tool(*host, verb, arguments);
     if (!answer)
         return answer.error();
@@ -107,11 +137,16 @@ Result<Json> run_tool(const Host& host, const Verb& verb, const std::vector<std:
     if (!output)
         return Error{ErrorCode::host, fmt::format("{}: {}", name, output.error().message),
                      output.error().hint};
-    if (output->exit_code != 0)
+    if (output->exit_code != 0) {
+        // A refusal is for people; anything else is the tool's own fault.
+        if (const Result<Json> refusal = support::parse_json(output->out, name))
+            if (std::string reason = support::text_or(*refusal, "reason", ""); !reason.empty())
+                return Error{ErrorCode::host, std::move(reason), {}};
         return Error{
             ErrorCode::host,
             fmt::format("{} failed at '{}' with exit code {}", name, verb.name, output->exit_code),
             last_line(output->err)};
+    }
     const Result<Json> answer = support::parse_json(output->out, name);
     if (!answer)
         return Error{ErrorCode::driver, answer.error().message, {}};

@@ -1,7 +1,8 @@
 #pragma once
 // Language environments: what a hosted driver needs besides its folder (for Python, a venv with the
 // locked packages). The host's environment tool makes and describes them; this runs the tool and
-// reads its JSON. docs/architecture.md has the contract.
+// reads its JSON. A refusal of the tool comes as an Error with its reason. docs/architecture.md has the
+// contract.
 
 #include "driver/descriptor.hpp"
 #include "support/json.hpp"
@@ -37,6 +38,18 @@ support::Result<Environment> sync_environment(const Descriptor& driver, const Ho
                                               const EnvironmentOptions& options = {});
 // What the host's tool says about all of its environments.
 support::Result<support::Json> list_environments(const Host& host);
+// Without a choice of the package: every environment of the driver. With one: those of that choice.
 support::Result<support::Json> remove_environment(const Descriptor& driver, const Host& host);
+// Writes the driver folder's lock from what it requires; asks the package registry.
+support::Result<support::Json> lock_packages(const Descriptor& driver, const Host& host,
+                                             const EnvironmentOptions& options = {});
+
+struct NewDriver {
+    std::string id;               // [a-z0-9-]+
+    std::string shape;            // as in driver.toml
+    std::filesystem::path folder; // to make; must not be there
+};
+// Makes a driver folder with a working skeleton in the host's language: {"files": ["driver.toml", …]}.
+support::Result<support::Json> new_driver(const Host& host, const NewDriver& wanted);
 
 } // namespace mqcore::driver

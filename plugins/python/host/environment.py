@@ -1,13 +1,19 @@
 """The environment tool of the Python host: one venv per interpreter build, client and lock.
 
-    environment.py status --driver-folder DIR [--interpreter PROGRAM]
-    environment.py sync   --driver-folder DIR [--interpreter PROGRAM] [--wheels DIR]
+    environment.py status --driver-folder DIR [RELEASE] [--interpreter PROGRAM]
+    environment.py sync   --driver-folder DIR [RELEASE] [--interpreter PROGRAM] [--wheels DIR]
     environment.py list
-    environment.py remove --driver-folder DIR
+    environment.py remove --driver-folder DIR [RELEASE]
+    environment.py lock   --driver-folder DIR [--interpreter PROGRAM] [--wheels DIR]
+    environment.py new    --id ID --shape SHAPE --output DIR
 
-status and sync print {"ready", "path", "reason", "facts"}, list and remove {"environments": [...]}, as
-one JSON object on stdout; stderr is for people. An environment is made in a folder beside its place and
-renamed into it when it is complete, so that an install that breaks leaves what was there before.
+RELEASE is --version VERSION or --checkout DIR: another release of the client's package than the locked
+one, or a working copy, which is built. Its environment is not locked, so what was resolved is in its facts.
+
+status and sync print {"ready", "path", "reason", "facts"}, list and remove {"environments": [...]}, lock
+{"packages": n}, new {"files": [...]}, as one JSON object on stdout, or {"ready": false, "reason"}; stderr
+is for people. An environment is made in a folder beside its place and renamed into it when it is complete,
+so that an install that breaks leaves what was there before.
 
 Needs nothing but the standard library and runs under any Python 3.8 or later. The interpreter that it
 chooses for a client needs 3.11 or later and a shared libpython.
@@ -20,7 +26,7 @@ import os
 import re
 import sys
 
-# subprocess and shutil are imported where they are used: status, which every run waits for, does not.
+# subprocess, shutil and tempfile are imported where they are used: status, which every run waits for, does not.
 
 OLDEST = (3, 11)  # the limited API that mqcore's extension is compiled against
 FACTS_FILE = "mqcore.json"  # in the venv; written last: its presence says the venv is complete
@@ -168,31 +174,136 @@ def own_build_key():
 
 
 class Client:
-    """A driver folder, as far as its environment is concerned."""
+    """A driver folder and the release that is wanted, as far as their environment is concerned."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, version=None, checkout=None):
         path = os.path.join(folder, "driver.toml")
-        try:
-            with open(path, encoding="utf-8") as file:
-                text = file.read()
-        except OSError as error:
-            raise Refusal(f"'{path}': {error.strerror}") from error
-        # Two keys only, and this tool may start under a Python that has no tomllib.
-        keys = dict(re.findall(r'^\s*(id|package)\s*=\s*"([^"]+)"', text, re.MULTILINE))
+        # Two keys only, and this tool may start under a Python that has no tomllib. [driver] is first.
+        found = re.findall(r'^\s*(id|package)\s*=\s*"([^"]+)"', _text(path), re.MULTILINE)
+        keys = dict(reversed(found))
         if not re.fullmatch(r"[a-z0-9-]+", keys.get("id", "")):
             raise Refusal(f"'{path}' has no id")
-        self.id = keys["id"]
+        self.id = self.name = keys["id"]
         self.package = keys.get("package")
+        self.required = os.path.join(folder, "requirements.in")
         self.lock = os.path.join(folder, "requirements.lock")
-        try:
-            with open(self.lock, "rb") as file:
-                self.lock_hash = hashlib.sha256(file.read()).hexdigest()
-        except FileNotFoundError:
-            self.lock = None  # a client without packages
-            self.lock_hash = hashlib.sha256(b"").hexdigest()
+        self.lock_fault = None
+        self.version = version
+        self.checkout = Checkout(checkout) if checkout else None
+        if version or checkout:
+            self.name = f"{self.id}@{version or self.checkout.name}"
+            wanted = version or self.checkout.hash
+            self.lock_hash = None
+            self.digest = _sha256(f"{wanted}\n{_text(self.required, '')}".encode())
+        else:
+            locked = _text(self.lock, "")
+            self.lock_hash = self.digest = _sha256(locked.encode())
+            made_from = re.match(rf"{LOCK_HEADER}([0-9a-f]{{64}})", locked)
+            required = _text(self.required, "")
+            if required and not locked:
+                self.lock_fault = "requirements.in has no requirements.lock yet"
+            elif made_from and made_from.group(1) != _sha256(required.encode()):
+                self.lock_fault = "requirements.in changed since requirements.lock was made"
 
     def path(self, key):
-        return os.path.join(root(), key, f"{self.id}-{self.lock_hash[:12]}")
+        return os.path.join(root(), key, f"{self.name}-{self.digest[:12]}")
+
+    def choice(self):
+        """For the facts: what is measured instead of the locked release."""
+        if self.version:
+            return {"version": self.version}
+        return self.checkout and {"git": self.checkout.described(), "sha256": self.checkout.hash}
+
+    def others(self):
+        """Lines of requirements.in beside that of the package, and the extras of the package."""
+        lines, extras = [], ""
+        for line in _text(self.required, "").splitlines():
+            name = re.match(r"\s*([A-Za-z0-9._-]+)\s*(\[[^]]*\])?", line)
+            if name and _same_name(name.group(1), self.package):
+                extras = name.group(2) or ""
+            else:
+                lines.append(line)
+        return lines, extras
+
+
+LOCK_HEADER = "# Made by `mqcore envs lock` from requirements.in sha256:"
+
+
+class Checkout:
+    """A working copy of a library. Its content alone says which environment is its."""
+
+    # Of a folder without git: what building, testing and installing leave there.
+    PASSED_OVER = (".git", ".hg", ".tox", ".nox", ".venv", "venv", "build", "dist")
+
+    def __init__(self, folder):
+        self.folder = os.path.realpath(folder)
+        self.name = re.sub(r"[^A-Za-z0-9._-]", "-", os.path.basename(self.folder))
+        if not any(
+            os.path.exists(os.path.join(self.folder, name)) for name in ("pyproject.toml", "setup.py")
+        ):
+            raise Refusal(f"'{folder}' is no Python project: no pyproject.toml and no setup.py in it")
+        self.files = sorted(self._tracked() or self._found())
+        content = hashlib.sha256()
+        for file in self.files:
+            path = os.path.join(self.folder, file)
+            if os.path.islink(path):
+                data = os.readlink(path).encode()
+            else:
+                with open(path, "rb") as opened:
+                    data = opened.read()
+            content.update(f"{file}\n{os.lstat(path).st_mode}\n{len(data)}\n".encode() + data)
+        self.hash = content.hexdigest()
+
+    def _git(self, *arguments):
+        """Nothing: this is no work tree of git's, or git is not here."""
+        if not _which("git"):
+            return ""
+        answer = _ask(["git", "-C", self.folder, *arguments])
+        return answer.stdout if answer.returncode == 0 else ""
+
+    def _tracked(self):
+        # Something must be tracked: the folder may lie, ignored, in the work tree of something else.
+        if not self._git("ls-files"):
+            return []
+        names = self._git("ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
+        files = []
+        for name in filter(None, names):
+            path = os.path.join(self.folder, name)
+            if os.path.isdir(path) and not os.path.islink(path):  # a submodule
+                files += self._found(name)
+            elif os.path.lexists(path):  # else deleted
+                files.append(name)
+        return files
+
+    def _found(self, start=""):
+        files = []
+        for folder, below, names in os.walk(os.path.join(self.folder, start)):
+            is_top = folder == self.folder
+            below[:] = [
+                name
+                for name in below
+                if name != "__pycache__" and not (is_top and name in self.PASSED_OVER)
+            ]
+            links = [name for name in below if os.path.islink(os.path.join(folder, name))]
+            for name in names + links:
+                if not name.endswith(".pyc"):
+                    files.append(os.path.relpath(os.path.join(folder, name), self.folder))
+        return files
+
+    def described(self):
+        return self.files and self._git("describe", "--always", "--dirty").strip() or None
+
+    def copy_to(self, folder):
+        """Building leaves files behind, and nobody's working copy is the place for them."""
+        import shutil
+
+        for file in self.files:
+            copy = os.path.join(folder, file)
+            os.makedirs(os.path.dirname(copy), exist_ok=True)
+            shutil.copy2(os.path.join(self.folder, file), copy, follow_symlinks=False)
+        history = os.path.join(self.folder, ".git")
+        if os.path.isdir(history):  # some builds ask git for the version
+            os.symlink(history, os.path.join(folder, ".git"))
 
 
 def root():
@@ -214,12 +325,19 @@ def facts_of(path):
 
 def status(client, key):
     path = client.path(key)
+    if client.lock_fault:
+        return {
+            "ready": False,
+            "path": path,
+            "reason": f"{client.lock_fault}: run 'mqcore envs lock --clients {client.id}'",
+            "facts": {},
+        }
     facts = facts_of(path)
     if facts is None:
         return {
             "ready": False,
             "path": path,
-            "reason": f"no environment of '{client.id}' for {key}",
+            "reason": f"no environment of '{client.name}' for {key}",
             "facts": {},
         }
     if not os.path.exists(os.path.join(path, "bin", "python3")):
@@ -229,7 +347,13 @@ def status(client, key):
             "reason": f"the interpreter of {key} is gone",
             "facts": {},
         }
-    return {"ready": True, "path": path, "reason": "", "facts": facts}
+    # What git says of a checkout may have changed, while its content has not.
+    return {
+        "ready": True,
+        "path": path,
+        "reason": "",
+        "facts": {**facts, "instead_of_lock": client.choice()},
+    }
 
 
 # ---- making one ----
@@ -238,7 +362,7 @@ def status(client, key):
 def sync(client, found, wheels):
     key = build_key(found["build"], found["prefix"], found["version_info"])
     now = status(client, key)
-    if now["ready"]:
+    if now["ready"] or client.lock_fault:
         return now
     path = client.path(key)
     os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -254,18 +378,24 @@ def sync(client, found, wheels):
 def build(client, found, folder, wheels):
     _run([found["executable"], "-I", "-m", "venv", "--without-pip", folder])
     python = os.path.join(folder, "bin", "python3")
-    if client.lock:
-        offline = ["--no-index", "--find-links", os.path.abspath(wheels)] if wheels else []
-        _run(_installer(found, python) + offline + ["--require-hashes", "-r", client.lock])
+    install = _installer(found, python) + _offline(wheels)
+    if client.choice():
+        _install_release(client, install, folder)
+    elif os.path.exists(client.lock):
+        _run([*install, "--require-hashes", "-r", client.lock])
     packages = _packages(python)
     version = ".".join(map(str, found["version_info"]))
     library = next(
         (packages[name] for name in packages if _same_name(name, client.package)), "none"
     )
+    if client.choice() and library == "none":
+        raise Refusal(f"'{client.name}' does not contain the package '{client.package}'")
     with open(os.path.join(folder, "pyvenv.cfg"), "a", encoding="utf-8") as file:
         # For python-host.so, which starts the interpreter without asking anybody.
         file.write(f"mqcore-libpython = {libpython_of(found)}\n")
         file.write(f"mqcore-version = {version}\nmqcore-library-version = {library}\n")
+        if client.checkout:
+            file.write(f"{CHECKOUT_KEY}{client.checkout.folder}\n")
     facts = {
         "interpreter": {
             "implementation": "CPython",
@@ -281,20 +411,40 @@ def build(client, found, folder, wheels):
         json.dump(facts, file, indent=1)
 
 
+def _install_release(client, install, folder):
+    """The chosen release, and what else the client requires as it resolves today."""
+    lines, extras = client.others()
+    others = os.path.join(folder, "requirements.txt")
+    with open(others, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+    if client.version:
+        _run([*install, "-r", others, f"{client.package}{extras}=={client.version}"])
+        return
+    copy = os.path.join(folder, "checkout", client.checkout.name)
+    client.checkout.copy_to(copy)
+    _run([*install, "-r", others, f"{copy}{extras}"])
+    _delete(os.path.dirname(copy))
+
+
+CHECKOUT_KEY = "mqcore-checkout = "  # in pyvenv.cfg, which no result repeats
+
+
+def _offline(wheels):
+    return ["--no-index", "--find-links", os.path.abspath(wheels)] if wheels else []
+
+
 def _installer(found, python):
-    """uv when it is there; else the interpreter's own pip, else the one that ensurepip carries."""
+    """uv when it is there; else pip."""
     uv = _which("uv")
     if uv:
         return [uv, "pip", "install", "--quiet", "--python", python, "--compile-bytecode"]
-    options = [
-        "--python",
-        python,
-        "install",
-        "--quiet",
-        "--no-input",
-        "--disable-pip-version-check",
-    ]
+    return [*_pip(found, "--python", python), "install", "--quiet", "--no-input"]
+
+
+def _pip(found, *options):
+    """The interpreter's own, else the one that ensurepip carries."""
     base = found["executable"]
+    options = [*options, "--disable-pip-version-check"]
     if _ask([base, "-I", "-m", "pip", "--version"]).returncode == 0:
         return [base, "-I", "-m", "pip", *options]
     wheel = _ask([base, "-I", "-c", _BUNDLED_PIP]).stdout.strip()
@@ -327,14 +477,20 @@ def _same_name(one, other):
 
 
 def _run(command):
-    answer = _ask(command)
+    step = "making the venv" if "venv" in command else "installing the packages"
+    answer = _checked(step, command)
     sys.stderr.write(answer.stdout)
     sys.stderr.write(answer.stderr)
+
+
+def _checked(step, command):
+    answer = _ask(command)
     if answer.returncode != 0:
-        step = "making the venv" if "venv" in command else "installing the locked packages"
-        raise Refusal(
-            f"{step} failed: {_last_line(answer.stderr) or f'exit code {answer.returncode}'}"
-        )
+        sys.stderr.write(answer.stdout)
+        sys.stderr.write(answer.stderr)
+        reason = _last_error(answer.stderr) or f"exit code {answer.returncode}"
+        raise Refusal(f"{step} failed: {reason}")
+    return answer
 
 
 def _replace(path, fresh):
@@ -374,6 +530,27 @@ def _last_line(text):
     return lines[-1] if lines else ""
 
 
+def _last_error(text):
+    """pip ends with hints and notes, its reason stands before them; uv ends with the first cause."""
+    errors = re.findall(r"^\s*(?:ERROR|cause): (.*\S)", text, re.MULTILINE)
+    return errors[-1] if errors else _last_line(text)
+
+
+def _text(path, fallback=None):
+    """Of a file; without a fallback it must be there."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except OSError as error:
+        if fallback is not None and isinstance(error, FileNotFoundError):
+            return fallback
+        raise Refusal(f"'{path}': {error.strerror}") from error
+
+
+def _sha256(data):
+    return hashlib.sha256(data).hexdigest()
+
+
 # ---- all of them ----
 
 
@@ -405,10 +582,91 @@ def _names(folder):
 
 
 def remove(client):
-    gone = [each for each in environments() if each["client"] == client.id]
+    gone = [each for each in environments() if _is_of(each, client)]
     for each in gone:
         _delete(each["path"])
     return gone
+
+
+def _is_of(each, client):
+    """Of a checkout, also what was made from it before it was edited."""
+    if client.checkout:
+        config = _text(os.path.join(each["path"], "pyvenv.cfg"), "")
+        return f"{CHECKOUT_KEY}{client.checkout.folder}\n" in config
+    if client.version:
+        return each["client"] == client.name
+    return each["client"].partition("@")[0] == client.id
+
+
+# ---- a driver folder ----
+
+
+def lock(client, found, wheels):
+    """Every package that requirements.in leads to, with version and hashes."""
+    required = _text(client.required, "")
+    if not required:
+        raise Refusal(f"'{client.id}' has no requirements.in, which says what to lock")
+    body = (_locked_by_uv if _which("uv") else _locked_by_pip)(client, found, wheels)
+    fresh = f"{client.lock}.new-{os.getpid()}"
+    with open(fresh, "w", encoding="utf-8") as file:
+        file.write(f"{LOCK_HEADER}{_sha256(required.encode())}\n{body}")
+    os.replace(fresh, client.lock)
+    return len(re.findall(r"^[A-Za-z0-9]", body, re.MULTILINE))
+
+
+def _locked_by_uv(client, found, wheels):
+    """For every platform and interpreter: uv asks the registry for all hashes of a release."""
+    command = ["uv", "pip", "compile", "--quiet", "--universal", "--no-header", "--no-annotate"]
+    command += ["--generate-hashes", "--only-binary", ":all:", "--emit-build-options"]
+    command += ["--python", found["executable"], "--python-version", ".".join(map(str, OLDEST))]
+    return _checked("locking", [*command, *_offline(wheels), client.required]).stdout
+
+
+def _locked_by_pip(client, found, wheels):
+    """For this machine and interpreter only: pip tells the hash of the file that it would install."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as nowhere:
+        command = [*_pip(found), "install", "--quiet", "--no-input", "--dry-run", "--report", "-"]
+        command += ["--ignore-installed", "--target", nowhere, "--only-binary", ":all:"]
+        report = _checked("locking", [*command, *_offline(wheels), "-r", client.required]).stdout
+    lines = ["--only-binary :all:"]
+    for each in sorted(json.loads(report)["install"], key=lambda each: each["metadata"]["name"]):
+        name, version = each["metadata"]["name"], each["metadata"]["version"]
+        digest = each["download_info"]["archive_info"]["hash"].partition("=")[2]
+        lines.append(f"{name}=={version} \\\n    --hash=sha256:{digest}")
+    return "\n".join(lines) + "\n"
+
+
+TEMPLATES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates")
+TEMPLATE_ID = "my-client"  # in the templates, which are drivers as they stand
+
+
+def new(client_id, shape, output):
+    """A driver folder with a working skeleton of that shape."""
+    if os.path.lexists(output):
+        raise Refusal(f"'{output}' is there already, and nothing is written over")
+    sources = [TEMPLATES, os.path.join(TEMPLATES, shape)]
+    texts = {
+        name: _text(os.path.join(source, name)).replace(TEMPLATE_ID, client_id)
+        for source in sources
+        for name in _names(source)
+        if os.path.isfile(os.path.join(source, name))
+    }
+    if "driver.py" not in texts:
+        raise Refusal(f"there is no skeleton of shape '{shape}'")
+    fresh = f"{output}.new-{os.getpid()}"
+    try:
+        os.makedirs(fresh)
+        for name, text in texts.items():
+            with open(os.path.join(fresh, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        os.rename(fresh, output)
+    except OSError as error:
+        raise Refusal(f"'{output}' cannot be made: {error.strerror}") from error
+    finally:
+        _delete(fresh)
+    return sorted(texts)
 
 
 # ---- command line ----
@@ -419,23 +677,32 @@ def parse(arguments):
         description="Makes what a Python client needs besides its folder."
     )
     verbs = parser.add_subparsers(dest="verb", required=True)
-    for verb in ("status", "sync", "list", "remove"):
-        options = verbs.add_parser(verb)
-        if verb != "list":
-            options.add_argument("--driver-folder", required=True, metavar="DIR")
-        if verb in ("status", "sync"):
-            options.add_argument("--interpreter", metavar="PROGRAM")
-        if verb == "sync":
-            options.add_argument(
-                "--wheels", metavar="DIR", help="install offline, from these wheels only"
-            )
+    options = {
+        verb: verbs.add_parser(verb)
+        for verb in ("status", "sync", "list", "remove", "lock", "new")
+    }
+    for verb in ("status", "sync", "remove", "lock"):
+        options[verb].add_argument("--driver-folder", required=True, metavar="DIR")
+    for verb in ("status", "sync", "remove"):
+        release = options[verb].add_mutually_exclusive_group()
+        release.add_argument("--version", help="instead of the locked release")
+        release.add_argument("--checkout", metavar="DIR", help="a working copy, likewise")
+    for verb in ("status", "sync", "lock"):
+        options[verb].add_argument("--interpreter", metavar="PROGRAM")
+    for verb in ("sync", "lock"):
+        options[verb].add_argument("--wheels", metavar="DIR", help="these packages only, offline")
+    for name in ("--id", "--shape", "--output"):
+        options["new"].add_argument(name, required=True)
     return parser.parse_args(arguments)
 
 
 def answer(options):
     if options.verb == "list":
         return {"environments": environments()}
-    client = Client(options.driver_folder)
+    if options.verb == "new":
+        return {"files": new(options.id, options.shape, options.output)}
+    release = (options.version, options.checkout) if options.verb != "lock" else ()
+    client = Client(options.driver_folder, *release)
     if options.verb == "remove":
         return {"environments": remove(client)}
     asked = options.interpreter or os.environ.get("MQCORE_PYTHON")
@@ -446,6 +713,8 @@ def answer(options):
             return here
     program = chosen_interpreter(asked)
     found = probe(program)
+    if options.verb == "lock":
+        return {"packages": lock(client, found, options.wheels)}
     if options.verb == "sync":
         return sync(client, found, options.wheels)
     return status(client, build_key(found["build"], found["prefix"], found["version_info"]))
@@ -456,7 +725,6 @@ def main(arguments):
     try:
         document = answer(options)
     except Refusal as reason:
-        print(f"environment.py: {reason}", file=sys.stderr)
         document = {"ready": False, "path": "", "reason": str(reason), "facts": {}}
     print(json.dumps(document))
     return 0 if document.get("ready", True) or options.verb == "status" else 1

@@ -2,41 +2,54 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
-import zipfile
 from pathlib import Path
 
 import support
+from wheels import make_wheel
+
+WHEELS = Path(__file__).with_name("wheels.py")
 
 
-def make_wheel(folder: Path, name: str = "tiny_client", version: str = "1.0") -> str:
-    """A wheel of one empty module; returns its hash."""
-    path = folder / f"{name}-{version}-py3-none-any.whl"
-    info = f"{name}-{version}.dist-info"
-    files = {
-        f"{name}.py": f'__version__ = "{version}"\n',
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
-        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-    }
-    record = ""
-    for file, text in files.items():
-        digest = (
-            base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
-        )
-        record += f"{file},sha256={digest},{len(text)}\n"
-    files[f"{info}/RECORD"] = record + f"{info}/RECORD,,\n"
-    with zipfile.ZipFile(path, "w") as wheel:
-        for file, text in files.items():
-            wheel.writestr(file, text)
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+# A build backend that needs nothing, so that a checkout is built without a network. It leaves a file
+# where it was run, as real ones do.
+BACKEND = """
+import pathlib, runpy
+def build_wheel(folder, config_settings=None, metadata_directory=None):
+    pathlib.Path("left-behind").touch()
+    make = runpy.run_path({maker!r})["make_wheel"]
+    version = pathlib.Path("version").read_text().strip()
+    make(pathlib.Path(folder), {name!r}, version)
+    return f"{name}-{{version}}-py3-none-any.whl"
+"""
+
+
+def make_checkout(folder: Path, name: str = "tiny_client", version: str = "2.0") -> Path:
+    """A working copy of a library, which builds a wheel of one module."""
+    folder.mkdir(parents=True)
+    (folder / "pyproject.toml").write_text(
+        f'[project]\nname = "{name}"\nversion = "{version}"\n'
+        '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    )
+    (folder / "backend.py").write_text(BACKEND.format(maker=str(WHEELS), name=name))
+    (folder / "version").write_text(version)
+    return folder
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=test", "-c", "user.email=test@localhost"]
+    return subprocess.run(
+        ["git", "-C", str(folder), *identity, *arguments],
+        check=True, capture_output=True, text=True,
+    ).stdout.strip()  # fmt: skip
 
 
 class Environments(support.Case):
@@ -85,7 +98,8 @@ class Environments(support.Case):
 
     def test_facts_name_no_place_of_this_machine(self) -> None:
         facts = self.sync()["facts"]
-        self.assertEqual(set(facts), {"interpreter", "packages", "lock"})
+        self.assertEqual(set(facts), {"interpreter", "packages", "lock", "instead_of_lock"})
+        self.assertIsNone(facts["instead_of_lock"])
         self.assertEqual(
             set(facts["interpreter"]), {"implementation", "version", "build", "compiler", "flags"}
         )
@@ -113,7 +127,7 @@ class Environments(support.Case):
         self.lock("0" * 64)
         broken = self.sync()
         self.assertEqual((broken["ready"], broken["code"], broken["path"]), (False, 1, ""))
-        self.assertIn("installing the locked packages failed", broken["reason"])
+        self.assertIn("installing the packages failed", broken["reason"])
         self.assertNotIn("\n", broken["reason"])
         self.assertEqual(
             os.listdir(Path(good).parent), [Path(good).name]
@@ -143,6 +157,197 @@ class Environments(support.Case):
     def test_a_client_that_is_none(self) -> None:
         (self.driver / "driver.toml").unlink()
         self.assertIn("driver.toml': No such file", self.call("status")["reason"])
+
+    # ---- other releases ----
+
+    def release(self, verb: str, *release: str) -> dict:
+        wheels = ["--wheels", str(self.wheels)] if verb == "sync" else []
+        return self.call(verb, *release, *wheels)
+
+    def test_a_version_is_an_environment_beside_the_locked_one(self) -> None:
+        locked = self.sync()
+        make_wheel(self.wheels, version="0.9")
+        self.assertIn("'tiny@0.9'", self.release("status", "--version", "0.9")["reason"])
+        older = self.release("sync", "--version", "0.9")
+        self.assertNotEqual(older["path"], locked["path"])
+        self.assertEqual(older["facts"]["packages"], {"tiny_client": "0.9"})
+        self.assertIsNone(older["facts"]["lock"])
+        self.assertEqual(older["facts"]["instead_of_lock"], {"version": "0.9"})
+        config = (Path(older["path"]) / "pyvenv.cfg").read_text()
+        self.assertIn("mqcore-library-version = 0.9\n", config)
+        self.assertEqual(self.call("status")["facts"], locked["facts"])
+
+    def test_a_version_that_is_not_there(self) -> None:
+        document = self.release("sync", "--version", "7.7")
+        self.assertEqual((document["ready"], document["code"]), (False, 1))
+        self.assertIn("tiny-client==7.7", document["reason"])
+        self.assertNotIn("\n", document["reason"])
+
+    def test_what_else_is_required_comes_with_a_version(self) -> None:
+        make_wheel(self.wheels, "other", "3.0")
+        (self.driver / "requirements.in").write_text("# both\ntiny_client >= 1\nother >= 2\n")
+        make_wheel(self.wheels, version="0.9")
+        packages = self.release("sync", "--version", "0.9")["facts"]["packages"]
+        self.assertEqual(packages, {"other": "3.0", "tiny_client": "0.9"})
+
+    def test_a_checkout_is_built_and_left_as_it_was(self) -> None:
+        copy = make_checkout(self.folder / "tiny.copy")
+        before = sorted(os.listdir(copy))
+        made = self.release("sync", "--checkout", str(copy))
+        self.assertEqual(made["facts"]["packages"], {"tiny_client": "2.0"}, made["reason"])
+        self.assertIsNone(made["facts"]["lock"])
+        self.assertRegex(made["facts"]["instead_of_lock"]["sha256"], "^[0-9a-f]{64}$")
+        self.assertIsNone(made["facts"]["instead_of_lock"]["git"])
+        self.assertEqual(sorted(os.listdir(copy)), before)
+        self.assertNotIn(str(self.folder), json.dumps(made["facts"]))
+        self.assertEqual(self.release("status", "--checkout", f"{copy}/")["path"], made["path"])
+
+    def test_an_edited_checkout_is_another_environment(self) -> None:
+        copy = make_checkout(self.folder / "copy")
+        first = self.release("sync", "--checkout", str(copy))
+        (copy / "version").write_text("2.1")
+        self.assertFalse(self.release("status", "--checkout", str(copy))["ready"])
+        second = self.release("sync", "--checkout", str(copy))
+        self.assertEqual(second["facts"]["packages"], {"tiny_client": "2.1"})
+        self.assertTrue(os.path.exists(first["path"]))
+        (copy / "version").write_text("2.0")
+        self.assertEqual(self.release("status", "--checkout", str(copy))["path"], first["path"])
+
+    @unittest.skipUnless(shutil.which("git"), "git is not installed")
+    def test_git_says_what_a_checkout_is(self) -> None:
+        copy = make_checkout(self.folder / "copy")
+        git(copy, "init", "--quiet")
+        (copy / ".gitignore").write_text("*.log\n")
+        git(copy, "add", ".")
+        git(copy, "commit", "--quiet", "--message", "first")
+        commit = git(copy, "rev-parse", "--short", "HEAD")
+        made = self.release("sync", "--checkout", str(copy))
+        self.assertEqual(made["facts"]["instead_of_lock"]["git"], commit)
+        (copy / "noise.log").write_text("ignored")
+        self.assertEqual(self.release("status", "--checkout", str(copy))["path"], made["path"])
+        (copy / "version").write_text("2.2")
+        self.assertFalse(self.release("status", "--checkout", str(copy))["ready"])
+        dirty = self.release("sync", "--checkout", str(copy))
+        self.assertEqual(dirty["facts"]["instead_of_lock"]["git"], f"{commit}-dirty")
+        self.assertEqual(dirty["facts"]["packages"], {"tiny_client": "2.2"})
+        git(copy, "commit", "--quiet", "--all", "--message", "second")
+        clean = self.release("status", "--checkout", str(copy))
+        self.assertEqual(clean["path"], dirty["path"])  # the same content under another name
+        self.assertEqual(
+            clean["facts"]["instead_of_lock"]["git"], git(copy, "rev-parse", "--short", "HEAD")
+        )
+
+    @unittest.skipUnless(shutil.which("git"), "git is not installed")
+    def test_a_copy_that_something_else_ignores_is_read_without_git(self) -> None:
+        git(self.folder, "init", "--quiet")
+        (self.folder / ".gitignore").write_text("*\n")
+        copy = make_checkout(self.folder / "copy")
+        made = self.release("sync", "--checkout", str(copy))
+        self.assertTrue(made["ready"], made["reason"])
+        self.assertIsNone(made["facts"]["instead_of_lock"]["git"])
+
+    def test_a_checkout_that_is_none(self) -> None:
+        empty = self.folder / "empty"
+        empty.mkdir()
+        self.assertEqual(
+            self.release("status", "--checkout", str(empty))["reason"],
+            f"'{empty}' is no Python project: no pyproject.toml and no setup.py in it",
+        )
+        other = make_checkout(self.folder / "other", name="other")
+        self.assertEqual(
+            self.release("sync", "--checkout", str(other))["reason"],
+            "'tiny@other' does not contain the package 'tiny-client'",
+        )
+
+    def test_remove_knows_releases(self) -> None:
+        locked = self.sync()["path"]
+        make_wheel(self.wheels, version="0.9")
+        older = self.release("sync", "--version", "0.9")["path"]
+        copy = make_checkout(self.folder / "copy")
+        built = [self.release("sync", "--checkout", str(copy))["path"]]
+        (copy / "version").write_text("2.1")
+        built.append(self.release("sync", "--checkout", str(copy))["path"])
+        listed = {each["client"] for each in self.call("list", driver=False)["environments"]}
+        self.assertEqual(listed, {"tiny", "tiny@0.9", "tiny@copy"})
+
+        def removed(*release: str) -> list[str]:
+            return sorted(each["path"] for each in self.release("remove", *release)["environments"])
+
+        self.assertEqual(removed("--checkout", str(copy)), sorted(built))
+        self.assertEqual(removed("--version", "0.9"), [older])
+        self.release("sync", "--version", "0.9")
+        self.assertEqual(removed(), sorted([locked, older]))
+        self.assertEqual(self.call("list", driver=False)["environments"], [])
+
+    # ---- locks and new drivers ----
+
+    def lock_required(self) -> dict:
+        (self.driver / "requirements.in").write_text("tiny-client\n")
+        return self.call("lock", "--wheels", str(self.wheels))
+
+    def test_a_lock_holds_what_is_required_with_hashes(self) -> None:
+        (self.driver / "requirements.lock").unlink()
+        self.assertEqual(self.lock_required()["packages"], 1)
+        text = (self.driver / "requirements.lock").read_text()
+        self.assertRegex(text, rf"tiny[-_]client==1\.0 \\\n    --hash=sha256:{self.hash}\n")
+        self.assertEqual(self.sync()["facts"]["packages"], {"tiny_client": "1.0"})
+
+    def test_requirements_without_their_lock_are_refused(self) -> None:
+        (self.driver / "requirements.lock").unlink()
+        (self.driver / "requirements.in").write_text("tiny-client\n")
+        reason = "requirements.in has no requirements.lock yet: run 'mqcore envs lock --clients tiny'"
+        self.assertEqual(self.call("status")["reason"], reason)
+        self.assertEqual((self.sync()["reason"], self.sync()["code"]), (reason, 1))
+        self.lock_required()
+        self.assertTrue(self.sync()["ready"])
+        with open(self.driver / "requirements.in", "a") as file:
+            file.write("# edited\n")
+        self.assertIn("changed since requirements.lock was made", self.sync()["reason"])
+
+    def test_nothing_to_lock(self) -> None:
+        document = self.call("lock")
+        self.assertEqual(document["code"], 1)
+        self.assertEqual(
+            document["reason"], "'tiny' has no requirements.in, which says what to lock"
+        )
+
+    def test_a_lock_that_fails_leaves_the_old_one(self) -> None:
+        before = (self.driver / "requirements.lock").read_bytes()
+        (self.driver / "requirements.in").write_text("no-such-package\n")
+        document = self.call("lock", "--wheels", str(self.wheels))
+        self.assertIn("locking failed", document["reason"])
+        self.assertEqual((self.driver / "requirements.lock").read_bytes(), before)
+        self.assertEqual(
+            sorted(os.listdir(self.driver)), ["driver.toml", "requirements.in", "requirements.lock"]
+        )
+
+    def new(self, shape: str, folder: Path) -> dict:
+        return self.call(
+            "new", "--id", "fresh-one", "--shape", shape, "--output", str(folder), driver=False
+        )
+
+    def test_a_new_driver_bears_its_own_name(self) -> None:
+        for shape in ("sync", "nowait", "awaited"):
+            folder = self.folder / "drivers" / shape
+            files = ["README.md", "driver.py", "driver.toml", "requirements.in"]
+            self.assertEqual(self.new(shape, folder)["files"], files)
+            self.assertEqual(sorted(os.listdir(folder)), files)
+            toml = (folder / "driver.toml").read_text()
+            self.assertIn('id = "fresh-one"', toml)
+            self.assertIn(f'shape = "{shape}"', toml)
+            for file in files:
+                self.assertNotIn("my-client", (folder / file).read_text())
+            compile((folder / "driver.py").read_text(), "driver.py", "exec")
+
+    def test_a_new_driver_writes_over_nothing(self) -> None:
+        self.assertEqual(
+            self.new("sync", self.driver)["reason"],
+            f"'{self.driver}' is there already, and nothing is written over",
+        )
+        self.assertNotIn("driver.py", os.listdir(self.driver))
+        self.assertEqual(
+            self.new("other", self.folder / "x")["reason"], "there is no skeleton of shape 'other'"
+        )
 
     # ---- interpreters ----
 

@@ -100,7 +100,7 @@ def problems_of(folder):
         found += of_histograms(document)
         if not found:
             found += of_runs(document, manifest)
-            if document["client"] not in clients or file.stem != document["client"]:
+            if document["client"] not in clients or file.stem != document["client"].replace(":", "_"):
                 found.append("the manifest has no such client, or the file has another name")
         problems += [f"{file.name}: {p}" for p in found]
     return problems

@@ -42,6 +42,20 @@ TEST_CASE("runs are read back by client in the manifest's order") {
     REQUIRE(campaign->runs[2] == run("two"));
 }
 
+TEST_CASE("a client whose id no file can have is read back under its id") {
+    Folder folder;
+    auto store = ResultStore::create(folder.path / "out", {}, {});
+    REQUIRE(store);
+    REQUIRE(store->write_manifest(support::JsonObject{
+        {"format", kResultsFormat},
+        {"clients", support::JsonArray{support::JsonObject{{"id", "paho:thread@2.1.0"}}}}}));
+    REQUIRE(store->add_run("paho:thread@2.1.0", run("one")));
+    REQUIRE(fs::exists(folder.path / "out" / "paho_thread@2.1.0.json"));
+    const auto campaign = read_campaign(folder.path / "out");
+    REQUIRE(campaign);
+    REQUIRE(campaign->runs.size() == 1);
+}
+
 TEST_CASE("a folder with something in it is refused and stays as it was") {
     Folder folder;
     std::ofstream(folder.path / "precious") << "old";

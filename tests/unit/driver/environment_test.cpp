@@ -80,6 +80,32 @@ TEST_CASE("the tool gets its verb and its options, word for word") {
           "remove|--driver-folder|/plugins/with space/paho|");
 }
 
+TEST_CASE("the tool is told which release of the package is meant") {
+    const ToolHost host("printf '{\"ready\":true,\"path\":\"'; printf '%s|' \"$@\"; printf '\"}'");
+    driver::Descriptor chosen = kDriver;
+    chosen.choice.version = "2.1.0";
+    const std::string folder = "|--driver-folder|/plugins/with space/paho|";
+    CHECK(driver::environment_status(chosen, &host)->path ==
+          "status" + folder + "--version|2.1.0|");
+    CHECK(support::text_or(*driver::remove_environment(chosen, *host), "path", "") ==
+          "remove" + folder + "--version|2.1.0|");
+    chosen.choice = {.version = {}, .checkout = "/copy"};
+    CHECK(driver::sync_environment(chosen, &host)->path == "sync" + folder + "--checkout|/copy|");
+    CHECK(support::text_or(
+              *driver::lock_packages(kDriver, *host, {.interpreter = "3.12", .wheels = "/w"}),
+              "path", "") == "lock" + folder + "--interpreter|3.12|--wheels|/w|");
+    CHECK(support::text_or(
+              *driver::new_driver(*host, {.id = "mine", .shape = "sync", .folder = "/new"}), "path",
+              "") == "new|--id|mine|--shape|sync|--output|/new|");
+}
+
+TEST_CASE("a tool that refuses is an error with its reason") {
+    const ToolHost host("echo '{\"ready\":false,\"reason\":\"no such release\"}'; exit 1");
+    CHECK(driver::lock_packages(kDriver, *host).error().message == "no such release");
+    CHECK(driver::sync_environment(kDriver, &host).error().message ==
+          "the environment of 'paho' cannot be made: no such release");
+}
+
 TEST_CASE("a tool that fails is an error with its last words") {
     const ToolHost host("echo first >&2; echo 'no such interpreter' >&2; exit 4");
     const auto status = driver::environment_status(kDriver, &host);
