@@ -87,6 +87,12 @@ int remove(const EnvironmentRequest& request) {
     if (!drivers)
         return report_error(drivers.error());
     for (const driver::Descriptor& driver : *drivers) {
+        if (driver.choice.is_locked() && !driver.variant.name.empty())
+            return report_error(
+                {support::ErrorCode::wrong_input,
+                 fmt::format("'{}' has no environment of its own", driver.id),
+                 fmt::format("`mqcore envs remove --clients {}` removes what it shares",
+                             driver.driver_id)});
         Result<Json> removed = driver::remove_environment(driver, *catalogue.host(driver.host));
         if (!removed)
             return report_error(removed.error());

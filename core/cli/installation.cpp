@@ -121,11 +121,16 @@ support::Result<ChosenClients> choose_clients(const driver::Catalogue& catalogue
         } else if (takes_all) {
             fmt::print(stderr, "mqcore: note: client '{}' is left out: {}\n", client.id, why);
         } else {
-            return Error{
-                ErrorCode::host, fmt::format("client '{}' is not ready: {}", client.id, why),
-                fmt::format("`mqcore envs sync --clients {}{}` makes what it needs",
-                            client.driver_id,
-                            options.interpreter.empty() ? "" : " --python " + options.interpreter)};
+            // Without a path the tool has refused: so would sync, and the reason says what to do.
+            const bool can_be_made = environment && !environment->path.empty();
+            const std::string python =
+                options.interpreter.empty() ? "" : " --python " + options.interpreter;
+            return Error{ErrorCode::host,
+                         fmt::format("client '{}' is not ready: {}", client.id, why),
+                         can_be_made ? fmt::format("`mqcore envs sync --clients {}{}` makes what "
+                                                   "it needs",
+                                                   client.driver_id, python)
+                                     : ""};
         }
     }
     if (chosen.clients.empty())

@@ -328,7 +328,7 @@ def status(client, key):
     if client.lock_fault:
         return {
             "ready": False,
-            "path": path,
+            "path": "",
             "reason": f"{client.lock_fault}: run 'mqcore envs lock --clients {client.id}'",
             "facts": {},
         }

@@ -400,6 +400,24 @@ class Environments(support.Case):
             "no suitable Python on PATH: python3 is 3.9.1, older than 3.11",
         )
 
+    def test_every_interpreter_here_has_environments_of_its_own(self) -> None:
+        made = {
+            name: self.call("sync", "--wheels", str(self.wheels), "--interpreter", name)
+            for name in support.interpreters()
+            if name
+        }
+        self.assertEqual(len({each["path"] for each in made.values()}), len(made))
+        for name, each in made.items():
+            self.assertTrue(self.call("status", "--interpreter", name)["ready"], each["reason"])
+            version = each["facts"]["interpreter"]["version"]
+            self.assertIn(f"/cpython-{version}-", each["path"])
+            python = Path(each["path"]) / "bin" / "python3"
+            ran = subprocess.run(
+                [python, "-c", "import platform, tiny_client; print(platform.python_version())"],
+                check=True, capture_output=True, text=True,
+            )  # fmt: skip
+            self.assertEqual(ran.stdout.strip(), version)
+
     def test_mqcore_python_chooses_too(self) -> None:
         self.variables["MQCORE_PYTHON"] = self.fake(version_info=[3, 12, 8], build="3.12.8 (fake)")
         self.assertIn("/cpython-3.12.8-", self.call("status")["path"])

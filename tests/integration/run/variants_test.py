@@ -113,6 +113,10 @@ class Variants(MqcoreTest):
                                    "--python", "2.6")
         self.assertEqual(code, 3)
         self.assertIn("no interpreter '2.6'", err)
+        self.assertNotIn("envs sync", err)  # which could not make it either
+        code, _, err = self.mqcore("envs", "remove", "--clients", "paho:thread")
+        self.assertEqual(code, 2)
+        self.assertIn("'paho:thread' has no environment of its own", err)
         self.assertFalse((self.folder / "out").exists())
 
 
