@@ -20,10 +20,9 @@ struct EnvironmentOptions {
 
 struct Environment {
     bool is_ready = false;
-    std::filesystem::path
-        path;           // of the environment, there or not; empty: none is needed or possible
-    std::string reason; // why it is not ready, for people
-    support::JsonObject facts; // for the manifest: versions, build, hashes
+    std::filesystem::path path; // there or not; empty: none is needed, or none can be made
+    std::string reason;         // why it is not ready, for people
+    support::JsonObject facts;  // for the manifest: versions, build, hashes
 };
 
 // True when the driver's host brings an environment tool; `host` null: a driver with its own
