@@ -208,7 +208,7 @@ Fault Client::handle_publish(const Frame& frame, Nanoseconds now) {
         return Fault::unexpected_packet;
     if (publish.topic_alias) [[unlikely]]
         return Fault::bad_topic_alias; // our maximum is 0
-    dup_flagged_ += publish.is_dup;
+    seen_.dup_flagged += publish.is_dup;
 
     bool is_repeated = false;
     if (publish.qos == 1) {
@@ -218,13 +218,14 @@ Fault Client::handle_publish(const Frame& frame, Nanoseconds now) {
         encode_ack(stream_.outgoing(), endpoint_.protocol, PacketType::pubrec, publish.packet_id);
         // 3.1.1 section 4.3.3: until PUBREL the same identifier is the same message.
         is_repeated = qos2_ids_[publish.packet_id];
-        qos2_repeated_ += is_repeated;
+        seen_.qos2_repeated += is_repeated;
         open_qos2_ += !is_repeated;
         qos2_ids_[publish.packet_id] = true;
     }
     // A lower bound: acknowledgements of this turn have not left yet, so the server cannot have
     // counted them (5 section 4.9).
-    receive_maximum_exceeded_ += publish.qos && unflushed_acks_ + open_qos2_ > receive_maximum_;
+    seen_.receive_maximum_exceeded +=
+        publish.qos && unflushed_acks_ + open_qos2_ > receive_maximum_;
     if (!is_repeated)
         listener_.on_publish(publish, now);
     ++received_.publishes;

@@ -5,6 +5,7 @@
 
 #include "peer/encode.hpp"
 #include "peer/packet_stream.hpp"
+#include "peer/receipts.hpp"
 
 #include <asio/steady_timer.hpp>
 #include <bitset>
@@ -77,11 +78,8 @@ class Client final : private PacketStream::Handler {
     const Traffic& received() const { return received_; }
     // What CONNECT and SUBSCRIBE took; valid once connected.
     const Traffic& sent_to_connect() const { return sent_to_connect_; }
-    std::uint64_t dup_flagged() const { return dup_flagged_; }
-    // Repetitions of a QoS 2 PUBLISH before its PUBREL.
-    std::uint64_t qos2_repeated() const { return qos2_repeated_; }
-    // Messages that the server sent beyond our Receive Maximum.
-    std::uint64_t receive_maximum_exceeded() const { return receive_maximum_exceeded_; }
+    // PUBLISH packets of the server: DUP flags, QoS 2 repetitions, and messages beyond our Receive Maximum.
+    const Seen& seen() const { return seen_; }
 
   private:
     enum class Step { idle, connecting, tls, connack, suback, open, closed };
@@ -137,9 +135,7 @@ class Client final : private PacketStream::Handler {
     std::uint32_t unflushed_acks_ = 0;                       // QoS 1 acknowledged in this turn
     std::uint32_t open_qos2_ = 0;                            // PUBLISH seen, PUBREL not yet
     std::bitset<65'536> qos2_ids_;
-    std::uint64_t dup_flagged_ = 0;
-    std::uint64_t qos2_repeated_ = 0;
-    std::uint64_t receive_maximum_exceeded_ = 0;
+    Seen seen_;
 };
 
 } // namespace mqcore::peer

@@ -4,16 +4,11 @@
 
 #include "peer/client.hpp"
 #include "peer/party.hpp"
+#include "peer/sender.hpp"
 
 #include <asio/steady_timer.hpp>
 
 namespace mqcore::peer {
-
-// An instant of CLOCK_MONOTONIC for asio; std::chrono::steady_clock is that clock on Linux.
-inline std::chrono::steady_clock::time_point time_point_of(Nanoseconds at) {
-    return std::chrono::steady_clock::time_point(
-        std::chrono::nanoseconds(static_cast<std::int64_t>(at)));
-}
 
 class ClientParty : public Party, protected ClientListener {
   public:

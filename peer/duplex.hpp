@@ -21,7 +21,7 @@ class Duplex final : public Source {
     void on_publish(const PublishView& publish, Nanoseconds now) override {
         receipts_.record(publish, now);
     }
-    Json receive_report() const override { return receipts_.report(client_); }
+    Json receive_report() const override { return receipts_.report(client_.seen()); }
 
     Receipts receipts_;
 };

@@ -1,5 +1,6 @@
 #include "peer/party.hpp"
 
+#include "peer/direct.hpp"
 #include "peer/duplex.hpp"
 #include "peer/echo.hpp"
 #include "peer/probe.hpp"
@@ -26,9 +27,10 @@ std::string missing_in(const PeerSpec& spec) {
         return "send.payload_bytes";
     if (sends && spec.send->qos > 2)
         return "send.qos of 0, 1 or 2";
-    if (receives && (!spec.receive || spec.receive->filters.empty()))
+    // In direct mode a peer may just hold an idle connection.
+    if (receives && !spec.is_direct && (!spec.receive || spec.receive->filters.empty()))
         return "receive.filters";
-    if (receives && spec.receive->qos > 2)
+    if (spec.receive && spec.receive->qos > 2)
         return "receive.qos of 0, 1 or 2";
     return {};
 }
@@ -43,6 +45,9 @@ support::Result<std::unique_ptr<Party>> make_party(asio::io_context& io, PeerSpe
             fmt::format("the specification of a {} needs {}", name_of(spec.role), missing),
             {}};
     std::unique_ptr<Party> party;
+    if (spec.is_direct)
+        return std::unique_ptr<Party>(
+            std::make_unique<Direct>(io, std::move(spec), std::move(out)));
     switch (spec.role) {
     case PeerRole::sink:
         party = std::make_unique<Sink>(io, std::move(spec), std::move(out));

@@ -1,5 +1,7 @@
 #include "peer/publisher.hpp"
 
+#include "peer/encode.hpp"
+
 #include <algorithm>
 
 namespace mqcore::peer {
@@ -15,12 +17,12 @@ std::uint32_t effective_window(std::uint8_t qos, std::uint32_t window,
 
 } // namespace
 
-Publisher::Publisher(Client& client, std::uint8_t qos, std::uint32_t window,
-                     std::uint16_t receive_maximum, const measure::Schedule& schedule,
-                     std::vector<std::uint8_t> properties)
-    : client_(client), schedule_(schedule), qos_(qos), properties_(std::move(properties)),
-      window_(effective_window(qos, window, receive_maximum)), ends_(qos == 0 ? window_ : 0),
-      handshakes_(qos == 0 ? 0 : kPacketIds + 1, Handshake::none) {}
+Publisher::Publisher(PacketStream& stream, Protocol protocol, std::uint8_t qos,
+                     std::uint32_t window, std::uint16_t receive_maximum,
+                     const measure::Schedule& schedule, std::vector<std::uint8_t> properties)
+    : stream_(stream), protocol_(protocol), schedule_(schedule), qos_(qos),
+      properties_(std::move(properties)), window_(effective_window(qos, window, receive_maximum)),
+      ends_(qos == 0 ? window_ : 0), handshakes_(qos == 0 ? 0 : kPacketIds + 1, Handshake::none) {}
 
 // --- measured path begins ---
 
@@ -28,7 +30,7 @@ std::uint8_t* Publisher::publish(std::string_view topic, std::size_t payload_byt
                                  Nanoseconds now) {
     const std::uint16_t packet_id = qos_ ? take_packet_id() : std::uint16_t{0};
     std::uint8_t* payload = encode_publish(
-        client_.stream().outgoing(), client_.protocol(),
+        stream_.outgoing(), protocol_,
         {.topic = topic, .qos = qos_, .packet_id = packet_id, .properties = properties_},
         payload_bytes);
     if (!payload) [[unlikely]]
@@ -37,7 +39,7 @@ std::uint8_t* Publisher::publish(std::string_view topic, std::size_t payload_byt
         std::size_t place = oldest_ + unfinished_;
         if (place >= window_)
             place -= window_;
-        ends_[place] = client_.stream().encoded_bytes();
+        ends_[place] = stream_.encoded_bytes();
     } else {
         handshakes_[packet_id] = qos_ == 1 ? Handshake::puback : Handshake::pubrec;
     }
@@ -62,7 +64,7 @@ std::uint16_t Publisher::take_packet_id() {
 void Publisher::on_written(Nanoseconds now) {
     if (qos_ != 0)
         return;
-    const std::uint64_t written = client_.stream().written_bytes();
+    const std::uint64_t written = stream_.written_bytes();
     while (unfinished_ && ends_[oldest_] <= written) {
         complete(now);
         oldest_ = oldest_ + 1 == window_ ? 0 : oldest_ + 1;
@@ -80,14 +82,12 @@ void Publisher::on_ack(PacketType type, const AckView& ack, Nanoseconds now) {
         if (is_failure(ack.reason_code))
             return finish(ack.packet_id, ack.reason_code, now);
         handshakes_[ack.packet_id] = Handshake::pubcomp;
-        encode_ack(client_.stream().outgoing(), client_.protocol(), PacketType::pubrel,
-                   ack.packet_id);
+        encode_ack(stream_.outgoing(), protocol_, PacketType::pubrel, ack.packet_id);
         return;
     }
     // A repeated PUBREC still wants its PUBREL (3.1.1 section 4.3.3).
     if (type == PacketType::pubrec)
-        encode_ack(client_.stream().outgoing(), client_.protocol(), PacketType::pubrel,
-                   ack.packet_id);
+        encode_ack(stream_.outgoing(), protocol_, PacketType::pubrel, ack.packet_id);
     ++unknown_acks_;
 }
 

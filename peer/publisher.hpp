@@ -5,7 +5,8 @@
 
 #include "measure/histogram.hpp"
 #include "measure/schedule.hpp"
-#include "peer/client.hpp"
+#include "peer/decode.hpp"
+#include "peer/packet_stream.hpp"
 
 #include <optional>
 #include <vector>
@@ -14,10 +15,11 @@ namespace mqcore::peer {
 
 class Publisher {
   public:
-    // The window is at most what the server allows at QoS 1 and 2 (5 section 3.2.2.3.3).
-    // `properties`: of every PUBLISH, a block without its length (MQTT 5).
-    Publisher(Client& client, std::uint8_t qos, std::uint32_t window, std::uint16_t receive_maximum,
-              const measure::Schedule& schedule, std::vector<std::uint8_t> properties = {});
+    // The window is at most what the other side allows at QoS 1 and 2 (5 section 3.2.2.3.3).
+    // `stream` outlives it. `properties`: of every PUBLISH, a block without its length (MQTT 5).
+    Publisher(PacketStream& stream, Protocol protocol, std::uint8_t qos, std::uint32_t window,
+              std::uint16_t receive_maximum, const measure::Schedule& schedule,
+              std::vector<std::uint8_t> properties = {});
 
     std::uint32_t window() const { return window_; }
     std::uint64_t sent() const { return sent_; }
@@ -48,7 +50,8 @@ class Publisher {
             ++completed_window_;
     }
 
-    Client& client_;
+    PacketStream& stream_;
+    Protocol protocol_;
     measure::Schedule schedule_;
     std::uint8_t qos_;
     std::vector<std::uint8_t> properties_;

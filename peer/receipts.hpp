@@ -5,12 +5,21 @@
 
 #include "measure/arrivals.hpp"
 #include "measure/specification.hpp"
-#include "peer/client.hpp"
+#include "peer/decode.hpp"
+#include "peer/packet_stream.hpp"
+#include "peer/properties.hpp"
 
 #include <algorithm>
 #include <optional>
 
 namespace mqcore::peer {
+
+// What a connection saw of PUBLISH packets below the messages.
+struct Seen {
+    std::uint64_t dup_flagged = 0;
+    std::uint64_t qos2_repeated = 0;            // a QoS 2 PUBLISH again before its PUBREL
+    std::uint64_t receive_maximum_exceeded = 0; // beyond what the receiver allowed
+};
 
 class Receipts {
   public:
@@ -40,13 +49,13 @@ class Receipts {
         return verdict;
     }
 
-    support::Json report(const Client& client) const {
+    support::Json report(const Seen& seen) const {
         support::JsonObject report = recorder_->to_json().get_object();
-        report["dup_flagged"] = client.dup_flagged();
+        report["dup_flagged"] = seen.dup_flagged;
         report["retained"] = retained_;
         report["before_drive"] = before_drive_;
-        report["qos2_repeated"] = client.qos2_repeated();
-        report["receive_maximum_exceeded"] = client.receive_maximum_exceeded();
+        report["qos2_repeated"] = seen.qos2_repeated;
+        report["receive_maximum_exceeded"] = seen.receive_maximum_exceeded;
         report["with_properties"] =
             wanted_properties_.empty() ? support::Json(nullptr) : support::Json(with_properties_);
         return report;

@@ -37,11 +37,11 @@ void ServedClient::on_packet(const Frame& frame, Nanoseconds now) {
     last_packet_ = now;
     ++packets_[static_cast<std::size_t>(frame.type)];
     bytes_received_ += frame.wire_bytes;
-    if (const Fault fault = handle(frame); fault != Fault::none)
+    if (const Fault fault = handle(frame, now); fault != Fault::none)
         break_off(fault, name_of(frame.type));
 }
 
-Fault ServedClient::handle(const Frame& frame) {
+Fault ServedClient::handle(const Frame& frame, Nanoseconds now) {
     // 3.1.1 section 3.1: CONNECT is the first packet, and comes once.
     if ((frame.type == PacketType::connect) == has_connect_)
         return Fault::unexpected_packet;
@@ -49,13 +49,13 @@ Fault ServedClient::handle(const Frame& frame) {
     case PacketType::connect:
         return handle_connect(frame);
     case PacketType::publish:
-        return handle_publish(frame);
+        return handle_publish(frame, now);
     case PacketType::pubrel:
         return handle_pubrel(frame);
     case PacketType::puback:
     case PacketType::pubrec:
     case PacketType::pubcomp:
-        return handle_delivery_ack(frame);
+        return handle_delivery_ack(frame, now);
     case PacketType::subscribe:
         return handle_subscribe(frame);
     case PacketType::unsubscribe:
@@ -121,7 +121,7 @@ void ServedClient::answer_connect() {
     obey_publish_counts();
 }
 
-Fault ServedClient::handle_publish(const Frame& frame) {
+Fault ServedClient::handle_publish(const Frame& frame, Nanoseconds now) {
     PublishView publish;
     if (const Fault fault = decode_publish(frame, protocol_, publish); fault != Fault::none)
         return fault;
@@ -146,7 +146,7 @@ Fault ServedClient::handle_publish(const Frame& frame) {
             behaviour_.receive_maximum && unfinished_ > behaviour_.receive_maximum;
     }
     if (!is_repeated)
-        server_.route(*this, publish);
+        server_.route(*this, publish, now);
     if (behaviour_.puback == PubackAnswer::normal)
         acknowledge(publish);
     obey_publish_counts();
@@ -209,10 +209,12 @@ Fault ServedClient::handle_pubrel(const Frame& frame) {
 }
 
 // PUBACK, PUBREC and PUBCOMP for what we delivered.
-Fault ServedClient::handle_delivery_ack(const Frame& frame) {
+Fault ServedClient::handle_delivery_ack(const Frame& frame, Nanoseconds now) {
     AckView ack;
     if (const Fault fault = decode_ack(frame, protocol_, ack); fault != Fault::none)
         return fault;
+    if (server_.take_ack(frame.type, ack, now))
+        return Fault::none;
     Handshake nothing = Handshake::none;
     Handshake& waits_for = deliveries_.empty() ? nothing : deliveries_[ack.packet_id];
     const bool is_final = (frame.type == PacketType::puback && waits_for == Handshake::puback) ||
@@ -287,6 +289,14 @@ Fault ServedClient::handle_disconnect(const Frame& frame) {
     close("the client sent DISCONNECT" +
           (reason.reason_code ? " " + describe_reason(reason.reason_code) : std::string()));
     return Fault::none;
+}
+
+std::optional<std::uint8_t> ServedClient::granted_for(std::string_view topic) const {
+    std::optional<std::uint8_t> best;
+    for (const Subscription& subscription : subscriptions_)
+        if (matches(subscription.filter, topic))
+            best = std::max(best.value_or(0), subscription.qos);
+    return best;
 }
 
 void ServedClient::offer(const ServedClient& from, const PublishView& publish) {

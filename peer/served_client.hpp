@@ -5,6 +5,7 @@
 
 #include "peer/encode.hpp"
 #include "peer/packet_stream.hpp"
+#include "peer/receipts.hpp"
 
 #include <array>
 #include <asio/steady_timer.hpp>
@@ -23,11 +24,17 @@ class ServedClient;
 // What a connection needs of the server.
 class ServerSide {
   public:
-    virtual void route(const ServedClient& from, const PublishView& publish) = 0;
+    virtual void route(ServedClient& from, const PublishView& publish, Nanoseconds now) = 0;
     // A CONNECT was accepted: an older connection of the same client id ends (5 section 3.1.4).
     virtual void take_over(const ServedClient& newcomer) = 0;
     // Deliveries to other connections have been encoded and can be flushed.
     virtual void turn_ended() = 0;
+    // PUBACK, PUBREC or PUBCOMP of the client. True: it answers a message that the server sends of its
+    // own accord, and is dealt with.
+    virtual bool take_ack(PacketType, const AckView&, Nanoseconds) { return false; }
+    // The transport has taken bytes of a connection, or everything after it was full.
+    virtual void written(Nanoseconds) {}
+    virtual void drained() {}
 
   protected:
     ~ServerSide() = default;
@@ -42,6 +49,19 @@ class ServedClient final : private PacketStream::Handler {
 
     const std::string& client_id() const { return client_id_; }
     bool is_connected() const { return is_accepted_ && stream_.is_open(); }
+    Protocol protocol() const { return protocol_; }
+    PacketStream& stream() { return stream_; }
+    std::uint16_t receive_maximum() const { // the client's
+        return static_cast<std::uint16_t>(client_receive_maximum_);
+    }
+    // The QoS of the best subscription that matches; nothing: none does.
+    std::optional<std::uint8_t> granted_for(std::string_view topic) const;
+    Seen seen() const {
+        return {.dup_flagged = dup_flagged_,
+                .qos2_repeated = qos2_repeated_,
+                .receive_maximum_exceeded = receive_maximum_exceeded_};
+    }
+    std::uint64_t with_empty_topic() const { return with_empty_topic_; }
 
     // Delivers a message if a subscription matches, at the lower QoS of both.
     void offer(const ServedClient& from, const PublishView& publish);
@@ -73,17 +93,17 @@ class ServedClient final : private PacketStream::Handler {
 
     void on_packet(const Frame& frame, Nanoseconds now) override;
     void on_turn_end() override { server_.turn_ended(); }
-    void on_written(Nanoseconds) override {}
-    void on_drained() override {}
+    void on_written(Nanoseconds now) override { server_.written(now); }
+    void on_drained() override { server_.drained(); }
     void on_fault(Fault fault) override { break_off(fault, "packet"); }
     void on_end(std::string how) override { ended_ = "the client " + how; }
 
-    Fault handle(const Frame& frame);
+    Fault handle(const Frame& frame, Nanoseconds now);
     Fault handle_connect(const Frame& frame);
-    Fault handle_publish(const Frame& frame);
+    Fault handle_publish(const Frame& frame, Nanoseconds now);
     Fault resolve_alias(PublishView& publish);
     Fault handle_pubrel(const Frame& frame);
-    Fault handle_delivery_ack(const Frame& frame);
+    Fault handle_delivery_ack(const Frame& frame, Nanoseconds now);
     Fault handle_subscribe(const Frame& frame);
     Fault handle_unsubscribe(const Frame& frame);
     Fault handle_disconnect(const Frame& frame);

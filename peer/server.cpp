@@ -39,7 +39,10 @@ void Server::listen() {
              {}});
     accept();
     look_around();
-    say({{"event", "listening"}, {"port", acceptor_.local_endpoint().port()}});
+    say({{"event", "listening"},
+         {"port", acceptor_.local_endpoint().port()},
+         {"receive_maximum",
+          behaviour_.receive_maximum ? behaviour_.receive_maximum : kDefaultReceiveMaximum}});
 }
 
 void Server::accept() {
@@ -73,7 +76,7 @@ void Server::look_around() {
     });
 }
 
-void Server::route(const ServedClient& from, const PublishView& publish) {
+void Server::route(ServedClient& from, const PublishView& publish, Nanoseconds) {
     for (const auto& client : clients_)
         if (client->is_connected())
             client->offer(from, publish);

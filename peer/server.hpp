@@ -12,7 +12,7 @@
 
 namespace mqcore::peer {
 
-class Server final : public Party, private ServerSide {
+class Server : public Party, protected ServerSide {
   public:
     Server(asio::io_context& io, measure::PeerSpec spec, EventOut out);
 
@@ -20,21 +20,24 @@ class Server final : public Party, private ServerSide {
     void report() override;
     void finish() override;
 
-  private:
-    void accept();
-    void take(Link link);
-    void look_around(); // ten times a second: keep alives, and accepting again after an error
-    void route(const ServedClient& from, const PublishView& publish) override;
-    void take_over(const ServedClient& newcomer) override;
+  protected:
+    void route(ServedClient& from, const PublishView& publish, Nanoseconds now) override;
     void turn_ended() override;
 
     asio::io_context& io_;
     measure::PeerSpec spec_;
+    std::vector<std::unique_ptr<ServedClient>> clients_; // ended ones stay for the report
+
+  private:
+    void accept();
+    void take(Link link);
+    void look_around(); // ten times a second: keep alives, and accepting again after an error
+    void take_over(const ServedClient& newcomer) override;
+
     measure::ServerBehaviour behaviour_;
     asio::ip::tcp::acceptor acceptor_;
     asio::steady_timer look_around_timer_;
     bool is_accepting_ = false;
-    std::vector<std::unique_ptr<ServedClient>> clients_; // ended ones stay for the report
 };
 
 } // namespace mqcore::peer

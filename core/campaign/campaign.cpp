@@ -139,14 +139,16 @@ Result<void> Campaign::open() {
         return std::move(store).error();
     store_ = std::move(*store);
 
-    Result<std::unique_ptr<session::Session>> session =
-        session::Session::start({.worker_program = options_.worker_program,
-                                 .peer_program = options_.peer_program,
-                                 .log_folder = store_->logs(),
-                                 .cores = cores_,
-                                 .external_broker = options_.external_broker,
-                                 .external_ca_file = options_.external_ca_file,
-                                 .id = fmt::format("mqcore{:08x}", new_tag())});
+    Result<std::unique_ptr<session::Session>> session = session::Session::start(
+        {.worker_program = options_.worker_program,
+         .peer_program = options_.peer_program,
+         .log_folder = store_->logs(),
+         .cores = cores_,
+         .has_broker = std::ranges::any_of(options_.plan.points,
+                                           [](const Point& point) { return !point.is_direct; }),
+         .external_broker = options_.external_broker,
+         .external_ca_file = options_.external_ca_file,
+         .id = fmt::format("mqcore{:08x}", new_tag())});
     if (!session) {
         discard_folder();
         return std::move(session).error();
@@ -181,7 +183,8 @@ void Campaign::discard_folder() {
 Result<void> Campaign::measure_ceilings() {
     std::set<std::tuple<std::uint32_t, measure::Protocol, std::uint32_t>> loads;
     for (const PlannedRun& run : options_.plan.runs)
-        if (const Point& point = options_.plan.points[run.point]; point.is_capacity)
+        if (const Point& point = options_.plan.points[run.point];
+            point.is_capacity && !point.is_direct)
             loads.insert({point.qos, point.protocol, point.payload_bytes});
     for (const auto& [qos, protocol, payload_bytes] : loads) {
         Point load{.id = "ceiling",
@@ -228,7 +231,8 @@ Result<std::optional<Json>> Campaign::attempt(const PlannedRun& planned, std::ui
                          .environment = setup.environment,
                          .options = setup.options,
                          .receive_offer = {}};
-    if (const auto ceiling = ceiling_for(point); point.kind == Kind::sub && ceiling)
+    if (const auto ceiling = ceiling_for(point);
+        point.kind == Kind::sub && !point.is_direct && ceiling)
         identity.receive_offer = *ceiling * kOfferShare;
     Wiring wiring = wire(point, identity);
 

@@ -147,8 +147,13 @@ Wiring wire(const Point& point, const RunIdentity& identity) {
                                .receive = receiver(point, identity, topic)};
         break;
     case Kind::idle:
+        if (point.is_direct) // somebody has to be the server
+            wiring.peer =
+                PeerSpec{.role = PeerRole::sink, .endpoint = other, .send = {}, .receive = {}};
         break;
     }
+    if (wiring.peer)
+        wiring.peer->is_direct = point.is_direct;
     return wiring;
 }
 
@@ -174,6 +179,7 @@ support::JsonObject to_json(const Point& point) {
             {"window", point.window},
             {"protocol", measure::name_of(point.protocol)},
             {"tls", point.has_tls},
+            {"direct", point.is_direct},
             {"pacing", measure::name_of(point.pacing)},
             {"keepalive_s", point.keepalive_s},
             {"topic", point.topic},

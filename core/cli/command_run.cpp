@@ -31,6 +31,7 @@ struct RunOptions {
     std::string ca_file;
     bool is_quiet = false;
     bool is_dry_run = false;
+    bool is_direct = false;
 };
 
 report::TableStyle terminal_style() {
@@ -69,6 +70,12 @@ Result<campaign::CampaignOptions> prepare(const RunOptions& options,
         campaign::select_points(scenarios, options.points);
     if (!points)
         return std::move(points).error();
+    if (options.is_direct && !options.broker.empty())
+        return support::Error{support::ErrorCode::wrong_input,
+                              "--direct and --broker exclude each other",
+                              "direct mode has no broker"};
+    for (scenario::Point& point : *points)
+        point.is_direct |= options.is_direct;
     std::vector<std::string> known_ids;
     for (const driver::Descriptor& driver : catalogue.drivers)
         known_ids.push_back(driver.id);
@@ -216,6 +223,8 @@ void declare_selection(CLI::App& app, RunOptions& options) {
     app.add_option("--profile", options.profile, "How thoroughly: smoke or standard")
         ->capture_default_str()
         ->type_name("NAME");
+    app.add_flag("--direct", options.is_direct,
+                 "Without a broker: the client connects to the peer, in a ranking of its own");
     app.add_option("--runs", options.runs, "Runs of each pair instead of the profile's number")
         ->check(CLI::Range(1u, 1000u))
         ->type_name("N");

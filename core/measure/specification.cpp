@@ -272,6 +272,7 @@ support::Result<WorkerSpec> worker_spec_from_json(const Json& json) {
 
 Json to_json(const PeerSpec& spec) {
     return JsonObject{{"role", name_of(spec.role)},
+                      {"direct", spec.is_direct},
                       {"endpoint", to_json(spec.endpoint)},
                       {"send", optional_json(spec.send)},
                       {"receive", optional_json(spec.receive)},
@@ -281,11 +282,13 @@ Json to_json(const PeerSpec& spec) {
 support::Result<PeerSpec> peer_spec_from_json(const Json& json) {
     const Json* endpoint = support::find(json, "endpoint");
     const auto role = peer_role_of(support::text_or(json, "role", ""));
-    if (!role || (!endpoint && *role != PeerRole::server))
+    const bool listens = role == PeerRole::server || support::boolean_or(json, "direct", false);
+    if (!role || (!endpoint && !listens))
         return support::Error{support::ErrorCode::internal,
                               "peer specification without 'endpoint' or with an unknown 'role'",
                               {}};
     PeerSpec spec{.role = *role,
+                  .is_direct = support::boolean_or(json, "direct", false),
                   .endpoint = endpoint ? endpoint_from(*endpoint) : Endpoint{},
                   .send = send_from(json),
                   .receive = receive_from(json),

@@ -122,6 +122,9 @@ struct ServerBehaviour {
 
 struct PeerSpec {
     PeerRole role = PeerRole::sink;
+    // The peer is the server itself: the client connects to it and there is no broker. sink, source,
+    // echo or duplex; a sink without `receive` holds an idle connection.
+    bool is_direct = false;
     Endpoint endpoint;                  // server: not needed
     std::optional<SendSpec> send;       // source, duplex; echo: topics[0] is where replies go
     std::optional<ReceiveSpec> receive; // sink, echo, duplex

@@ -95,6 +95,7 @@ Point point_from(Node node) {
     point.window = static_cast<std::uint32_t>(node.count("window").value_or(0));
     point.protocol = measure::protocol_of(node.text("protocol")).value_or(measure::Protocol::v311);
     point.has_tls = node.boolean("tls").value_or(false);
+    point.is_direct = node.boolean("direct").value_or(false);
     point.question = node.text("question");
     const auto small = [&](std::string_view key, std::uint32_t fallback) {
         return static_cast<std::uint32_t>(node.count(key).value_or(fallback));

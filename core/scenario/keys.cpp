@@ -242,6 +242,14 @@ support::Schema make_schema() {
                        .example = "\"core\"",
                        .help = "name of the suite in commands and results",
                        .mistaken_for = {"id"}},
+                      {.name = "broker",
+                       .type = KeyType::word,
+                       .words = {"session", "direct"},
+                       .fallback = "\"session\"",
+                       .example = "\"direct\"",
+                       .help =
+                           "what the client connects to: the broker of the session, or directly "
+                           "to the peer, which then is the server; the two are never compared"},
                       {.name = "title",
                        .type = KeyType::text,
                        .example = "\"The core points\"",

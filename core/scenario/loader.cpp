@@ -112,7 +112,9 @@ LoadedScenario parse_scenario(std::string_view content, std::string_view file) {
     scenario.suite = suite.find("name") ? suite.find("name")->text : "";
     scenario.title = suite.find("title") ? suite.find("title")->text : "";
     scenario.points = read_points(*root, defaults, diagnostics);
+    const CheckedValue* broker = suite.find("broker");
     for (Point& point : scenario.points) {
+        point.is_direct = broker && broker->text == "direct";
         point.suite = scenario.suite;
         point.file = scenario.file;
     }

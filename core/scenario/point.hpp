@@ -45,6 +45,7 @@ struct Point {
     std::uint32_t window = 64;               // most unfinished messages of the client
     measure::Protocol protocol = measure::Protocol::v311;
     bool has_tls = false;
+    bool is_direct = false; // the peer is the server, there is no broker
     measure::Pacing pacing = measure::Pacing::tick;
     std::uint32_t keepalive_s = 60;
     std::string topic = {};    // where messages go, under the run's own prefix

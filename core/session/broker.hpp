@@ -55,6 +55,24 @@ class Broker {
     virtual support::Result<void> restart() = 0;
 };
 
+// Direct mode: the peer is the server, at a port of its own in every run, and nothing else is there.
+class NoBroker final : public Broker {
+  public:
+    static constexpr const char* kWhy = "direct mode: there is no broker, the peer is the server";
+
+    void listen_at(std::uint16_t port) { listener_ = Listener{"127.0.0.1", port, {}}; }
+    std::optional<Listener> plain() const override { return listener_; }
+    std::optional<Listener> tls() const override { return std::nullopt; }
+    const BrokerIdentity& identity() const override { return identity_; }
+    Child* process() override { return nullptr; }
+    std::string why_no_process() const override { return kWhy; }
+    support::Result<void> restart() override { return {}; }
+
+  private:
+    std::optional<Listener> listener_;
+    BrokerIdentity identity_{.is_managed = false};
+};
+
 struct ManagedBrokerOptions {
     std::vector<int> cpus;
     std::filesystem::path log_file;

@@ -63,8 +63,18 @@ struct Sampled {
 class Run {
   public:
     Run(RunContext context, const RunRequest& request)
-        : context_(context), request_(request), supervisor_(context.supervisor),
-          begin_ns_(now_ns()) {}
+        : is_direct_(request.peer && request.peer->is_direct),
+          context_(is_direct_
+                       ? RunContext{.supervisor = context.supervisor,
+                                    .options = context.options,
+                                    .broker = no_broker_,
+                                    .probe = nullptr,
+                                    .witness = no_witness_,
+                                    .baseline = no_baseline_,
+                                    .last_traffic_ns = context.last_traffic_ns,
+                                    .control_packets_pending = context.control_packets_pending}
+                       : context),
+          request_(request), supervisor_(context.supervisor), begin_ns_(now_ns()) {}
 
     RunParts perform();
 
@@ -74,6 +84,7 @@ class Run {
     Step go_through();
     Step start_parties();
     Step start_child(std::unique_ptr<Child>& child, std::string name, Party party);
+    Step open_direct_peer();
     Step connect_peer();
     Step prepare_worker();
     Step connect_worker();
@@ -101,6 +112,11 @@ class Run {
     Resources resources() const;
     JsonObject document(const std::optional<Failure>& failure);
 
+    const bool is_direct_;
+    // What a direct run has instead of the session's broker, which it leaves alone.
+    NoBroker no_broker_;
+    const BrokerWitness no_witness_{.reason = NoBroker::kWhy};
+    std::optional<Reading> no_baseline_;
     RunContext context_;
     const RunRequest& request_;
     Supervisor& supervisor_;
@@ -162,7 +178,7 @@ std::optional<Failure> Run::go_through() {
 std::optional<Failure> Run::start_parties() {
     supervisor_.set_phase("prepare");
     if (has_counters() && !context_.baseline)
-        context_.probe.request(context_.last_traffic_ns, tick_limit(context_.broker));
+        context_.probe->request(context_.last_traffic_ns, tick_limit(context_.broker));
     auto page = measure::SharedPage::create();
     if (!page)
         return Failure{"host", "prepare", "failed", support::one_line(page.error())};
@@ -172,6 +188,9 @@ std::optional<Failure> Run::start_parties() {
     if (request_.peer)
         if (Step failure = start_child(peer_, "peer", Party::peer))
             return failure;
+    if (is_direct_)
+        if (Step failure = open_direct_peer())
+            return failure;
 
     measure::WorkerSpec spec = request_.worker;
     const auto tls = context_.broker.tls();
@@ -179,7 +198,8 @@ std::optional<Failure> Run::start_parties() {
     const auto& listener = request_.client_transport == Transport::tls ? tls : plain;
     if (!listener)
         return Failure{"broker", "prepare", "unsupported",
-                       request_.client_transport == Transport::tls
+                       is_direct_ ? "direct mode has no TLS"
+                       : request_.client_transport == Transport::tls
                            ? "the broker has no TLS listener"
                            : "the broker has a TLS listener only"};
     fill_in(spec.endpoint, *listener);
@@ -205,8 +225,20 @@ std::optional<Failure> Run::start_child(std::unique_ptr<Child>& child, std::stri
     return std::nullopt;
 }
 
+// The client's server must be there before the client is told where it is.
+std::optional<Failure> Run::open_direct_peer() {
+    Reply reply = supervisor_.ask(
+        *peer_, JsonObject{{"do", "listen"}, {"spec", measure::to_json(*request_.peer)}},
+        "listening", now_ns() + kConnectLimit);
+    if (!reply)
+        return reply.failure;
+    no_broker_.listen_at(static_cast<std::uint16_t>(support::unsigned_or(reply.event, "port", 0)));
+    peer_document_["connected"] = std::move(reply.event);
+    return std::nullopt;
+}
+
 std::optional<Failure> Run::connect_peer() {
-    if (!peer_)
+    if (!peer_ || is_direct_)
         return std::nullopt;
     measure::PeerSpec spec = *request_.peer;
     fill_in(spec.endpoint, plain_or_tls(context_.broker));
@@ -284,7 +316,7 @@ std::optional<Failure> Run::take_first_reading() {
         return std::nullopt;
     }
     if (!context_.baseline) {
-        auto read = context_.probe.take(context_.last_traffic_ns, tick_limit(context_.broker));
+        auto read = context_.probe->take(context_.last_traffic_ns, tick_limit(context_.broker));
         if (Failure* failure = std::get_if<Failure>(&read))
             return std::move(*failure);
         context_.baseline = std::move(std::get<Reading>(read));
@@ -392,10 +424,10 @@ std::optional<Failure> Run::watch_drain() {
     while (has_counters() && now_ns() < schedule_.end()) {
         note_movement();
         const bool is_quiet = moved_ && now_ns() - quiet_since_ns_ >= kQuietCheck;
-        if (auto reading = context_.probe.take_if_there(quiet_since_ns_))
+        if (auto reading = context_.probe->take_if_there(quiet_since_ns_))
             delta_.after = std::move(reading);
         if (is_quiet && !delta_.after)
-            context_.probe.request(quiet_since_ns_, tick_limit(context_.broker));
+            context_.probe->request(quiet_since_ns_, tick_limit(context_.broker));
         if (Step failure =
                 supervisor_.wait_until(std::min(now_ns() + kQuietCheck, schedule_.end())))
             return failure;
@@ -423,7 +455,7 @@ std::optional<std::uint64_t> Run::bytes_moved() const {
         const auto sockets = machine::sockets_at_port(listener->port);
         if (!sockets)
             return std::nullopt;
-        const std::uint16_t probe = context_.probe.local_port();
+        const std::uint16_t probe = context_.probe->local_port();
         for (const machine::TcpSocket& socket : *sockets)
             if (socket.local_port != probe && socket.remote_port != probe)
                 sum += socket.bytes_sent + socket.bytes_received;
@@ -458,7 +490,7 @@ std::optional<Failure> Run::take_last_reading() {
     if (!delta_.after) {
         // Without the kernel's byte counts only a tick after the end proves anything.
         auto read =
-            context_.probe.take(moved_ ? quiet_since_ns_ : now_ns(), tick_limit(context_.broker));
+            context_.probe->take(moved_ ? quiet_since_ns_ : now_ns(), tick_limit(context_.broker));
         if (Failure* failure = std::get_if<Failure>(&read))
             return std::move(*failure);
         delta_.after = std::move(std::get<Reading>(read));

@@ -12,7 +12,7 @@ struct RunContext {
     Supervisor& supervisor;
     const SessionOptions& options;
     Broker& broker;
-    Probe& probe;
+    Probe* probe; // null: no broker
     const BrokerWitness& witness;
     // The last reading, if nothing was published since; else the run asks for a new one.
     std::optional<Reading>& baseline;

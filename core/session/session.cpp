@@ -66,6 +66,11 @@ struct Session::State {
 };
 
 Result<void> Session::State::open() {
+    if (!options.has_broker) {
+        broker = std::make_unique<NoBroker>();
+        witness.reason = NoBroker::kWhy;
+        return {};
+    }
     auto started =
         options.external_broker
             ? use_external_broker(*options.external_broker, options.external_ca_file)
@@ -114,6 +119,8 @@ Result<void> Session::State::learn() {
 }
 
 Result<void> Session::State::mend() {
+    if (!options.has_broker)
+        return {};
     if (Child* process = broker->process();
         process ? !process->is_running() : broker->identity().is_managed) {
         spdlog::warn("the broker ended ({}), starting it anew",
@@ -159,7 +166,7 @@ Result<RunParts> Session::run(const RunRequest& request) {
     return run_parties({.supervisor = state.supervisor,
                         .options = state.options,
                         .broker = *state.broker,
-                        .probe = *state.probe,
+                        .probe = state.probe.get(),
                         .witness = state.witness,
                         .baseline = state.baseline,
                         .last_traffic_ns = state.last_traffic_ns,

@@ -16,6 +16,7 @@ struct SessionOptions {
     std::filesystem::path worker_program, peer_program;
     std::filesystem::path log_folder; // broker.log and probe.log go there
     machine::CorePlan cores;
+    bool has_broker = true;                   // false: every run is direct, its peer the server
     std::optional<BrokerUrl> external_broker; // nothing: a managed Mosquitto
     std::string external_ca_file;
     std::string id; // unique on the broker: begins the client ids of probe and handful
@@ -26,7 +27,7 @@ enum class Transport { plain, tls };
 struct RunRequest {
     // The session fills in host, port and certificate file of both endpoints.
     measure::WorkerSpec worker;
-    std::optional<measure::PeerSpec> peer;         // nothing: idle points
+    std::optional<measure::PeerSpec> peer; // nothing: idle points; a direct one is the server
     Transport client_transport = Transport::plain; // the peer is always plain: it is not measured
     measure::Schedule lengths;                     // start_ns is set by the session
     std::filesystem::path log_file;                // of worker and peer

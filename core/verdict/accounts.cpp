@@ -72,6 +72,10 @@ Leg leg_between(const SendView& sender, const ReceiveView& receiver, bool is_to_
 } // namespace
 
 Witnessed publishes_at_broker(const RunView& run) {
+    if (run.is_direct) // the server's own count is the peer's
+        return {.value = sum(deliveries_to(run.peer), sent_by(run.peer)),
+                .is_direct = true,
+                .why_not = {}};
     const Count answers = sum(deliveries_to(run.worker), deliveries_to(run.peer));
     const Count others =
         sum(control_packets(run), answers ? Count(kFromReceiver[run.qos] * *answers) : answers);
@@ -89,6 +93,10 @@ Witnessed client_publishes_at_broker(const RunView& run) {
 }
 
 Witnessed deliveries_by_broker(const RunView& run) {
+    if (run.is_direct)
+        return {.value = sum(sent_by(run.peer), deliveries_to(run.peer)),
+                .is_direct = true,
+                .why_not = {}};
     const Count acknowledged = sum(completed_by(run.worker), completed_by(run.peer));
     const Count others =
         sum(control_packets(run),
@@ -114,7 +122,9 @@ std::vector<Leg> legs_of(const RunView& run) {
     return legs;
 }
 
-Count dropped_by_broker(const RunView& run) { return run.counter("publish_dropped").delta; }
+Count dropped_by_broker(const RunView& run) {
+    return run.is_direct ? Count(0) : run.counter("publish_dropped").delta;
+}
 
 bool has_hollow_completions(const RunView& run) {
     return run.qos == 0 && run.qos0_completion == "handed over";

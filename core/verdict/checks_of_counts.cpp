@@ -129,13 +129,13 @@ std::vector<CheckEntry> checks_of_counts() {
                      "count this QoS is checked by its count of all packets, and the outcome is "
                      "unavailable. Completions that mean 'handed over' set no lower bound.",
                      slack),
-         {kClientSends, kLoaded, kAnyQos},
+         {kClientSends, kLoaded, kAnyQos, 0, true},
          find_client_publishes},
         {"broker_confirms_peer_publishes",
          "The broker received what the source says it sent",
          "The broker's own count of publishes is what the peer's source wrote.",
          fmt::format("Equal within {}.", slack),
-         {kSub, kLoaded, kAnyQos},
+         {kSub, kLoaded, kAnyQos, 0, true},
          find_peer_publishes},
         {"broker_confirms_deliveries",
          "The receivers counted what the broker sent",
@@ -146,7 +146,7 @@ std::vector<CheckEntry> checks_of_counts() {
              "a client that is behind has messages in its socket when the run stops. At a "
              "fixed rate such a rest is the client's.",
              slack),
-         {kMessages, kLoaded, kAnyQos},
+         {kMessages, kLoaded, kAnyQos, 0, true},
          find_deliveries},
     };
 }

@@ -51,6 +51,8 @@ Finding blame_on_way_to_peer(const RunView& run, const Leg& leg, const std::stri
         return blame(Party::driver,
                      fmt::format("{}; the broker received {} of {}", lost,
                                  format_count(*broker.value), format_count(leg.sent)));
+    if (run.is_direct)
+        return blame(Party::client, lost + "; they did not leave the client");
     if (leg.holes == 0)
         return blame(Party::peer, lost + "; the peer had not read them by the end");
     return blame(Party::broker, lost + "; they were lost between the broker and the peer");
@@ -167,6 +169,10 @@ Finding account_for(const RunView& run, const Leg& leg) {
     // What is on its way when the peer stops counting are the last messages; a lost one is a hole.
     const bool is_on_its_way = !leg.is_to_client && has_hollow_completions(run) && leg.has_ledger &&
                                leg.holes <= *dropped + slack_of(leg.sent);
+    if (run.is_direct && !leg.is_to_client && !has_hollow_completions(run))
+        return blame(Party::driver, fmt::format("{}: {} completed as '{}', {} arrived",
+                                                words_of(leg), format_count(leg.sent),
+                                                run.qos0_completion, format_count(arrived)));
     const std::string books = fmt::format(
         "{}: {} sent = {} arrived + {} left in the client + {} dropped by the broker + {} {}",
         words_of(leg), format_count(leg.sent), format_count(arrived), format_count(unsent),
@@ -249,6 +255,8 @@ Finding find_properties_delivered(const RunView& run, const Context&) {
         return *sink.with_properties == *sink.total ? pass(detail) : blame(Party::client, detail);
     }
     // Nobody but the client reads what the broker sends it, so bytes have to tell.
+    if (run.is_direct)
+        return pass("the peer sent them itself");
     const Count messages = run.counter("publish_sent").delta;
     const Count bytes = bytes_without_acks(run, "bytes_sent",
                                            run.peer.send ? run.peer.send->completed : std::nullopt);
@@ -264,6 +272,14 @@ Finding find_properties_delivered(const RunView& run, const Context&) {
 Finding find_topic_alias_used(const RunView& run, const Context&) {
     const Count messages = run.worker.send ? run.worker.send->sent : std::nullopt;
     const Count acknowledged = run.peer.receive ? run.peer.receive->deliveries() : std::nullopt;
+    if (run.is_direct && run.peer.receive) { // the server has read every topic
+        const Count empty = run.peer.receive->with_empty_topic;
+        if (!empty || !acknowledged)
+            return unavailable("the peer did not report");
+        const std::string detail = fmt::format("{} of {} publishes had an empty topic",
+                                               format_count(*empty), format_count(*acknowledged));
+        return *empty + 1 >= *acknowledged ? pass(detail) : blame(Party::client, detail);
+    }
     const Count bytes = bytes_without_acks(run, "bytes_received", acknowledged);
     if (!messages || !bytes || *messages == 0)
         return unavailable(bytes ? "the client did not report what it sent"

@@ -152,7 +152,7 @@ std::vector<CheckEntry> checks_of_parties() {
          "The broker was there from the first connection to the last counter.",
          "Fails when the broker ended or refused its service during the run. A broker without the "
          "listener that the point needs makes the pair unsupported.",
-         {kAnyKind, kAnyLoad, kAnyQos},
+         {kAnyKind, kAnyLoad, kAnyQos, 0, true},
          find_broker_completed},
         {"receive_maximum_respected",
          "The broker kept to the peer's Receive Maximum",
@@ -161,7 +161,7 @@ std::vector<CheckEntry> checks_of_parties() {
          "permits.",
          "Fails when the peer counted a QoS 1 or 2 message beyond its Receive Maximum (MQTT 5 "
          "section 3.3.4; 65,535 where it names none).",
-         {kPub | kRtt, kLoaded, kQos12},
+         {kPub | kRtt, kLoaded, kQos12, 0, true},
          find_receive_maximum_respected},
         {"harness_completed",
          "mqcore and the machine carried the run out",
@@ -175,7 +175,7 @@ std::vector<CheckEntry> checks_of_parties() {
          "Passes when the second reading is newer than the end of the run. Unavailable for a "
          "broker "
          "that publishes no counters; the parties' own counts stand then.",
-         {kMessages, kLoaded, kAnyQos},
+         {kMessages, kLoaded, kAnyQos, 0, true},
          find_broker_counters_read},
     };
 }

@@ -39,7 +39,7 @@ std::vector<CheckEntry> checks_of_surroundings() {
          "not its own.",
          fmt::format("The broker used less than {:.0f} % of one core in the window.",
                      100 * kBrokerBusyShare),
-         {kAnyKind, kFixed | kIdling, kAnyQos},
+         {kAnyKind, kFixed | kIdling, kAnyQos, 0, true},
          find_broker_headroom},
         {"host_quiet",
          "The rest of the machine was quiet",

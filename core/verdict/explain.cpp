@@ -130,7 +130,7 @@ std::string percentiles_markdown() {
 
 std::string load_in_words(const Point& point) {
     if (!point.rate && !point.is_capacity)
-        return "idle";
+        return point.is_direct ? "idle, direct" : "idle";
     const bool is_duplex = point.kind == scenario::Kind::duplex;
     std::string words =
         point.rate ? fmt::format("{} {}/s", number_of(*point.rate),
@@ -150,6 +150,8 @@ std::string load_in_words(const Point& point) {
         words += ", topic alias";
     if (!point.properties.is_empty())
         words += ", properties";
+    if (point.is_direct)
+        words += ", direct";
     return words;
 }
 

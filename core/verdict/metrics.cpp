@@ -275,7 +275,7 @@ std::vector<MetricEntry> make_metrics() {
          "broker CPU",
          "How much of one core the broker used.",
          "User and kernel time of the broker's process divided by the window.",
-         everywhere,
+         {kAnyKind, kAnyLoad, kAnyQos, 0, true},
          Unit::percent,
          Direction::none,
          compute_broker_share,

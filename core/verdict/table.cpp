@@ -64,7 +64,7 @@ bool Scope::covers(const RunView& run) const {
         return (set >> static_cast<std::uint32_t>(bit) & 1u) != 0;
     };
     return has(kinds, run.kind) && has(loads, run.load) && has(qos, run.qos) &&
-           (run.features & features) == features;
+           (run.features & features) == features && !(needs_broker && run.is_direct);
 }
 
 std::string in_words(const Scope& scope) {
@@ -86,6 +86,8 @@ std::string in_words(const Scope& scope) {
         text += ", QoS " + qos;
     if (scope.features)
         text += ", with " + list_of(kFeatureWords, scope.features);
+    if (scope.needs_broker)
+        text += "; not in direct mode";
     return text;
 }
 

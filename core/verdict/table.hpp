@@ -33,6 +33,7 @@ struct Scope {
     std::uint32_t loads = 0;    // 1 << Load
     std::uint32_t qos = 7;      // 1 << QoS
     std::uint32_t features = 0; // 1 << Feature
+    bool needs_broker = false;  // has nothing to say in direct mode
 
     bool covers(const RunView& run) const;
 };

@@ -46,6 +46,7 @@ ReceiveView receive_view(Node node) {
             .before_drive = node.count("before_drive"),
             .qos2_repeated = node.count("qos2_repeated"),
             .with_properties = node.count("with_properties"),
+            .with_empty_topic = node.count("with_empty_topic"),
             .catch_all = node.count("catch_all"),
             .misdirected = node.count("misdirected"),
             .receive_maximum_exceeded = node.count("receive_maximum_exceeded"),
@@ -247,6 +248,7 @@ RunView::RunView(const Json& run) : raw(&run) {
     topic_bytes = spec.count("topic_bytes").value_or(0);
     filters = spec.count("filters").value_or(1);
     features = features_of(spec);
+    is_direct = spec.boolean("direct").value_or(false);
     protocol = spec.text("protocol");
     pacing = measure::pacing_of(spec.text("pacing")).value_or(measure::Pacing::tick);
     const Node schedule = raw["schedule"];

@@ -63,6 +63,7 @@ struct ReceiveView {
     // Of the peer alone: before the drive began, QoS 2 publishes that came again before PUBREL, and
     // messages with the properties that were sent.
     Count before_drive, qos2_repeated, with_properties;
+    Count with_empty_topic; // in direct mode: sent with an alias instead
     // Of the client alone: to no callback of a filter, and to that of another filter.
     Count catch_all, misdirected;
     Count receive_maximum_exceeded; // unacknowledged QoS 1 and 2 messages above its Receive Maximum
@@ -116,6 +117,7 @@ class RunView {
     std::uint64_t topic_bytes = 0;
     std::uint64_t filters = 1;
     std::uint32_t features = 0; // 1 << Feature
+    bool is_direct = false;     // the peer was the server
     Number rate;                // of the fixed offer
     std::string protocol;
     measure::Pacing pacing = measure::Pacing::tick;

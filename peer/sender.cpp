@@ -1,4 +1,4 @@
-#include "peer/source.hpp"
+#include "peer/sender.hpp"
 
 #include <asio/post.hpp>
 
@@ -16,39 +16,41 @@ constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 
 } // namespace
 
-Source::Source(asio::io_context& io, measure::PeerSpec spec, EventOut out)
-    : ClientParty(io, std::move(spec), std::move(out)),
-      limit_(spec_.send->limit.value_or(kNoLimit)), timer_(io) {
-    for (const std::uint32_t bytes : spec_.send->payload_bytes) {
+Sender::Sender(asio::io_context& io, const measure::SendSpec& spec, Failed failed)
+    : io_(io), spec_(spec), failed_(std::move(failed)), limit_(spec.limit.value_or(kNoLimit)),
+      timer_(io) {
+    for (const std::uint32_t bytes : spec_.payload_bytes) {
         payloads_.emplace_back(bytes);
-        measure::prepare_payload(payloads_.back().data(), bytes, spec_.send->tag);
+        measure::prepare_payload(payloads_.back().data(), bytes, spec_.tag);
     }
 }
 
-void Source::begin(const measure::Schedule& schedule) {
-    const measure::SendSpec& send = *spec_.send;
-    publisher_.emplace(client_, static_cast<std::uint8_t>(send.qos), send.window,
-                       facts_.receive_maximum, schedule, property_block(send.properties));
-    offer_.emplace(schedule, send.rate, send.pacing);
+void Sender::begin(PacketStream& stream, Protocol protocol, std::uint16_t receive_maximum,
+                   const measure::Schedule& schedule) {
+    stream_ = &stream;
+    schedule_ = schedule;
+    publisher_.emplace(stream, protocol, static_cast<std::uint8_t>(spec_.qos), spec_.window,
+                       receive_maximum, schedule, property_block(spec_.properties));
+    offer_.emplace(schedule, spec_.rate, spec_.pacing);
     sleep_until(schedule.start_ns);
 }
 
 // --- measured path begins ---
 
-void Source::pump() {
+void Sender::pump() {
     for (int burst = 0; burst < kMessagesPerTurn; ++burst) {
         const Nanoseconds now = now_ns();
         if (now >= schedule_.window_end() || publisher_->sent() >= limit_) [[unlikely]] {
             state_ = State::stopped;
-            return client_.stream().flush();
+            return stream_->flush();
         }
         if (const Nanoseconds until = offer_->wait_until(now)) {
-            client_.stream().flush();
+            stream_->flush();
             ++slept_;
             return sleep_until(std::min(until, schedule_.window_end()));
         }
         if (!can_send()) {
-            client_.stream().flush();
+            stream_->flush();
             if (!can_send())
                 return wait_for_slot();
             continue; // the flush took its time: the stamp comes after it
@@ -56,7 +58,7 @@ void Source::pump() {
         if (!send_one(now)) [[unlikely]]
             return;
     }
-    client_.stream().flush();
+    stream_->flush();
     state_ = State::yielding;
     asio::post(io_, [this] {
         if (state_ == State::yielding)
@@ -64,18 +66,16 @@ void Source::pump() {
     });
 }
 
-bool Source::send_one(Nanoseconds now) {
-    const measure::SendSpec& send = *spec_.send;
+bool Sender::send_one(Nanoseconds now) {
     const std::vector<std::uint8_t>& prepared = payloads_[payload_turn_];
-    std::uint8_t* payload = publisher_->publish(send.topics[topic_turn_], prepared.size(), now);
+    std::uint8_t* payload = publisher_->publish(spec_.topics[topic_turn_], prepared.size(), now);
     if (!payload) [[unlikely]] {
-        say_failed(
-            {support::ErrorCode::wrong_input,
-             fmt::format("a payload of {} bytes does not fit an MQTT packet", prepared.size()),
-             {}});
+        failed_({support::ErrorCode::wrong_input,
+                 fmt::format("a payload of {} bytes does not fit an MQTT packet", prepared.size()),
+                 {}});
         return false;
     }
-    if (++topic_turn_ == send.topics.size())
+    if (++topic_turn_ == spec_.topics.size())
         topic_turn_ = 0;
     if (++payload_turn_ == payloads_.size())
         payload_turn_ = 0;
@@ -89,7 +89,7 @@ bool Source::send_one(Nanoseconds now) {
     return true;
 }
 
-void Source::sleep_until(Nanoseconds at) {
+void Sender::sleep_until(Nanoseconds at) {
     state_ = State::sleeping;
     timer_.expires_at(time_point_of(at));
     timer_.async_wait([this](const asio::error_code& error) {
@@ -99,20 +99,22 @@ void Source::sleep_until(Nanoseconds at) {
 }
 
 // An acknowledgement or a drained transport resumes it; the end of the drive ends it otherwise.
-void Source::wait_for_slot() {
+void Sender::wait_for_slot() {
     state_ = State::waiting_for_slot;
     ++window_full_;
 }
 
-void Source::resume() {
+void Sender::resume() {
     if (state_ == State::waiting_for_slot && can_send())
         pump();
 }
 
 // --- measured path ends ---
 
-Json Source::send_report() const {
-    JsonObject report = publisher_->report();
+support::Json Sender::report() const {
+    if (!publisher_)
+        return nullptr;
+    support::JsonObject report = publisher_->report();
     report["slept"] = slept_;
     report["window_full"] = window_full_;
     const bool is_paced = offer_->is_paced();
@@ -123,10 +125,11 @@ Json Source::send_report() const {
             offer_->due_between(schedule_.start_ns, schedule_.window_start());
         due = std::min(due, limit_ - std::min(limit_, before));
     }
-    report["due_in_window"] = is_paced ? Json(due) : Json(nullptr);
-    report["never_sent"] =
-        is_paced ? Json(due - std::min(due, lag_.count() + lag_.too_large())) : Json(nullptr);
-    report["lag"] = is_paced ? lag_.to_json() : Json(nullptr);
+    report["due_in_window"] = is_paced ? support::Json(due) : support::Json(nullptr);
+    report["never_sent"] = is_paced
+                               ? support::Json(due - std::min(due, lag_.count() + lag_.too_large()))
+                               : support::Json(nullptr);
+    report["lag"] = is_paced ? lag_.to_json() : support::Json(nullptr);
     return report;
 }
 
