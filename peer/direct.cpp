@@ -70,7 +70,9 @@ void Direct::end_drive() {
     Json receive = receipts_ ? receipts_->report(seen) : Json(nullptr);
     if (receipts_)
         receive.get_object()["with_empty_topic"] = with_empty_topic;
+    const ServedClient* it = client();
     say({{"event", "driven"},
+         {"tls", it ? it->tls_facts() : Json(nullptr)},
          {"report", JsonObject{{"send", sender_    ? sender_->report()
                                         : replier_ ? replier_->report()
                                                    : Json(nullptr)},

@@ -160,17 +160,14 @@ void Link::close() {
 void Link::start_tls(const std::string& ca_file, const std::string& host,
                      std::function<void(Result<void>)> done) {
     const std::string name = without_brackets(host);
-    ssl_context_.reset(SSL_CTX_new(TLS_client_method()));
-    if (!ssl_context_ || !SSL_CTX_set_min_proto_version(ssl_context_.get(), TLS1_2_VERSION))
+    if (!make_context(TLS_client_method()))
         return done(tls_error("TLS cannot be set up: " + last_ssl_error()));
     if (SSL_CTX_load_verify_locations(ssl_context_.get(), ca_file.c_str(), nullptr) != 1)
         return done(tls_error(
             fmt::format("the CA file '{}' cannot be used: {}", ca_file, last_ssl_error())));
     SSL_CTX_set_verify(ssl_context_.get(), SSL_VERIFY_PEER, nullptr);
-    SSL_CTX_set_mode(ssl_context_.get(),
-                     SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-
-    ssl_.reset(SSL_new(ssl_context_.get()));
+    if (!make_session())
+        return done(tls_error("TLS cannot be set up: " + last_ssl_error()));
     X509_VERIFY_PARAM* checks = SSL_get0_param(ssl_.get());
     if (X509_VERIFY_PARAM_set1_ip_asc(checks, name.c_str()) != 1) {
         ERR_clear_error(); // not an address, so a name
@@ -180,15 +177,39 @@ void Link::start_tls(const std::string& ca_file, const std::string& host,
             return done(tls_error(fmt::format("'{}' cannot be verified as a TLS host name: {}",
                                               name, last_ssl_error())));
     }
-    if (SSL_set_fd(ssl_.get(), socket_->native_handle()) != 1)
-        return done(tls_error("TLS cannot be set up: " + last_ssl_error()));
+    SSL_set_connect_state(ssl_.get());
     handshake(std::move(done));
+}
+
+void Link::accept_tls(const std::string& certificate_file, const std::string& key_file,
+                      std::function<void(Result<void>)> done) {
+    if (!make_context(TLS_server_method()) ||
+        SSL_CTX_use_certificate_chain_file(ssl_context_.get(), certificate_file.c_str()) != 1 ||
+        SSL_CTX_use_PrivateKey_file(ssl_context_.get(), key_file.c_str(), SSL_FILETYPE_PEM) != 1 ||
+        !make_session())
+        return done(tls_error("TLS cannot be set up: " + last_ssl_error()));
+    SSL_set_accept_state(ssl_.get());
+    handshake(std::move(done));
+}
+
+bool Link::make_context(const SSL_METHOD* method) {
+    ssl_context_.reset(SSL_CTX_new(method));
+    if (!ssl_context_ || !SSL_CTX_set_min_proto_version(ssl_context_.get(), TLS1_2_VERSION))
+        return false;
+    SSL_CTX_set_mode(ssl_context_.get(),
+                     SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    return true;
+}
+
+bool Link::make_session() {
+    ssl_.reset(SSL_new(ssl_context_.get()));
+    return ssl_ && SSL_set_fd(ssl_.get(), socket_->native_handle()) == 1;
 }
 
 void Link::handshake(std::function<void(Result<void>)> done) {
     ERR_clear_error();
     errno = 0;
-    const int returned = SSL_connect(ssl_.get());
+    const int returned = SSL_do_handshake(ssl_.get());
     if (returned == 1)
         return done({});
     const int saved_errno = errno;

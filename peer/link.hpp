@@ -50,6 +50,10 @@ class Link {
     void start_tls(const std::string& ca_file, const std::string& host,
                    std::function<void(support::Result<void>)> done);
 
+    // Server side of TLS 1.2 or newer, with a certificate chain and its key (PEM). As start_tls().
+    void accept_tls(const std::string& certificate_file, const std::string& key_file,
+                    std::function<void(support::Result<void>)> done);
+
     bool has_tcp_nodelay() const; // asked from the kernel, not remembered
     std::string local_address() const;
     std::string remote_address() const;
@@ -61,6 +65,8 @@ class Link {
         void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
     };
 
+    bool make_context(const SSL_METHOD* method); // false: last_ssl_error() says why
+    bool make_session();
     void handshake(std::function<void(support::Result<void>)> done);
     IoResult tls_result(int returned);
 

@@ -29,7 +29,9 @@ ServedClient::ServedClient(asio::io_context& io, Link link,
                            std::size_t number)
     : io_(io), behaviour_(behaviour), server_(server), number_(number),
       stream_(io, Protocol::v311, *this), last_packet_(support::now_ns()) {
-    remote_ = stream_.open(std::move(link)).remote_address();
+    const Link& opened = stream_.open(std::move(link));
+    remote_ = opened.remote_address();
+    tls_ = opened.tls_facts();
     stream_.start_reading();
 }
 

@@ -51,7 +51,8 @@ class ServedClient final : private PacketStream::Handler {
     bool is_connected() const { return is_accepted_ && stream_.is_open(); }
     Protocol protocol() const { return protocol_; }
     PacketStream& stream() { return stream_; }
-    std::uint16_t receive_maximum() const { // the client's
+    support::Json tls_facts() const { return tls_; } // null on plain TCP
+    std::uint16_t receive_maximum() const {          // the client's
         return static_cast<std::uint16_t>(client_receive_maximum_);
     }
     // The QoS of the best subscription that matches; nothing: none does.
@@ -127,6 +128,7 @@ class ServedClient final : private PacketStream::Handler {
     Protocol protocol_ = Protocol::v311;
     std::string client_id_;
     std::string remote_;
+    support::Json tls_;
     bool is_id_assigned_ = false;
     bool has_connect_ = false;
     bool is_accepted_ = false;

@@ -1,5 +1,7 @@
 #include "peer/server.hpp"
 
+#include <asio/post.hpp>
+
 #include <chrono>
 #include <fmt/format.h>
 
@@ -57,6 +59,23 @@ void Server::accept() {
 }
 
 void Server::take(Link link) {
+    const measure::Endpoint& endpoint = spec_.endpoint;
+    if (endpoint.certificate_file.empty())
+        return serve(std::move(link));
+    const auto at = handshakes_.insert(handshakes_.end(), std::move(link));
+    at->accept_tls(endpoint.certificate_file, endpoint.key_file,
+                   [this, at](const support::Result<void>& done) {
+                       // The link calls from inside itself: it is moved or dropped afterwards.
+                       asio::post(io_, [this, at, is_secure = bool(done)] {
+                           Link secured = std::move(*at);
+                           handshakes_.erase(at);
+                           if (is_secure)
+                               serve(std::move(secured));
+                       });
+                   });
+}
+
+void Server::serve(Link link) {
     ServerSide& side = *this;
     clients_.push_back(std::make_unique<ServedClient>(io_, std::move(link), behaviour_, side,
                                                       clients_.size() + 1));

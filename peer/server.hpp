@@ -7,6 +7,7 @@
 #include "peer/served_client.hpp"
 
 #include <asio/ip/tcp.hpp>
+#include <list>
 #include <memory>
 #include <vector>
 
@@ -31,6 +32,7 @@ class Server : public Party, protected ServerSide {
   private:
     void accept();
     void take(Link link);
+    void serve(Link link);
     void look_around(); // ten times a second: keep alives, and accepting again after an error
     void take_over(const ServedClient& newcomer) override;
 
@@ -38,6 +40,7 @@ class Server : public Party, protected ServerSide {
     asio::ip::tcp::acceptor acceptor_;
     asio::steady_timer look_around_timer_;
     bool is_accepting_ = false;
+    std::list<Link> handshakes_; // connections that are not yet secure; they stay in place
 };
 
 } // namespace mqcore::peer

@@ -53,6 +53,8 @@ Json to_json(const Endpoint& endpoint) {
     return JsonObject{{"host", endpoint.host},
                       {"port", endpoint.port},
                       {"ca_file", endpoint.ca_file},
+                      {"certificate_file", endpoint.certificate_file},
+                      {"key_file", endpoint.key_file},
                       {"protocol", name_of(endpoint.protocol)},
                       {"client_id", endpoint.client_id},
                       {"keepalive_s", endpoint.keepalive_s},
@@ -63,6 +65,8 @@ Endpoint endpoint_from(const Json& json) {
     return {.host = support::text_or(json, "host", ""),
             .port = static_cast<std::uint16_t>(small_or(json, "port", 0)),
             .ca_file = support::text_or(json, "ca_file", ""),
+            .certificate_file = support::text_or(json, "certificate_file", ""),
+            .key_file = support::text_or(json, "key_file", ""),
             .protocol =
                 protocol_of(support::text_or(json, "protocol", "3.1.1")).value_or(Protocol::v311),
             .client_id = support::text_or(json, "client_id", ""),

@@ -21,7 +21,8 @@ std::optional<Protocol> protocol_of(std::string_view name);
 struct Endpoint {
     std::string host;
     std::uint16_t port = 0;
-    std::string ca_file; // empty: plain TCP
+    std::string ca_file;                    // empty: plain TCP
+    std::string certificate_file, key_file; // of a peer that is the server; empty: plain TCP
     Protocol protocol = Protocol::v311;
     std::string client_id;
     std::uint32_t keepalive_s = 60;

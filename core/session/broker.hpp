@@ -60,9 +60,13 @@ class NoBroker final : public Broker {
   public:
     static constexpr const char* kWhy = "direct mode: there is no broker, the peer is the server";
 
-    void listen_at(std::uint16_t port) { listener_ = Listener{"127.0.0.1", port, {}}; }
-    std::optional<Listener> plain() const override { return listener_; }
-    std::optional<Listener> tls() const override { return std::nullopt; }
+    void listen_at(Listener listener) { listener_ = std::move(listener); }
+    std::optional<Listener> plain() const override {
+        return listener_ && listener_->ca_file.empty() ? listener_ : std::nullopt;
+    }
+    std::optional<Listener> tls() const override {
+        return listener_ && !listener_->ca_file.empty() ? listener_ : std::nullopt;
+    }
     const BrokerIdentity& identity() const override { return identity_; }
     Child* process() override { return nullptr; }
     std::string why_no_process() const override { return kWhy; }

@@ -64,16 +64,16 @@ class Run {
   public:
     Run(RunContext context, const RunRequest& request)
         : is_direct_(request.peer && request.peer->is_direct),
-          context_(is_direct_
-                       ? RunContext{.supervisor = context.supervisor,
-                                    .options = context.options,
-                                    .broker = no_broker_,
-                                    .probe = nullptr,
-                                    .witness = no_witness_,
-                                    .baseline = no_baseline_,
-                                    .last_traffic_ns = context.last_traffic_ns,
-                                    .control_packets_pending = context.control_packets_pending}
-                       : context),
+          context_(is_direct_ ? RunContext{.supervisor = context.supervisor,
+                                           .options = context.options,
+                                           .broker = no_broker_,
+                                           .probe = nullptr,
+                                           .witness = no_witness_,
+                                           .baseline = no_baseline_,
+                                           .last_traffic_ns = no_traffic_ns_,
+                                           .control_packets_pending = no_packets_,
+                                           .direct_tls = context.direct_tls}
+                              : context),
           request_(request), supervisor_(context.supervisor), begin_ns_(now_ns()) {}
 
     RunParts perform();
@@ -117,6 +117,8 @@ class Run {
     NoBroker no_broker_;
     const BrokerWitness no_witness_{.reason = NoBroker::kWhy};
     std::optional<Reading> no_baseline_;
+    Nanoseconds no_traffic_ns_ = 0;
+    std::uint64_t no_packets_ = 0;
     RunContext context_;
     const RunRequest& request_;
     Supervisor& supervisor_;
@@ -198,8 +200,7 @@ std::optional<Failure> Run::start_parties() {
     const auto& listener = request_.client_transport == Transport::tls ? tls : plain;
     if (!listener)
         return Failure{"broker", "prepare", "unsupported",
-                       is_direct_ ? "direct mode has no TLS"
-                       : request_.client_transport == Transport::tls
+                       request_.client_transport == Transport::tls
                            ? "the broker has no TLS listener"
                            : "the broker has a TLS listener only"};
     fill_in(spec.endpoint, *listener);
@@ -227,12 +228,22 @@ std::optional<Failure> Run::start_child(std::unique_ptr<Child>& child, std::stri
 
 // The client's server must be there before the client is told where it is.
 std::optional<Failure> Run::open_direct_peer() {
-    Reply reply = supervisor_.ask(
-        *peer_, JsonObject{{"do", "listen"}, {"spec", measure::to_json(*request_.peer)}},
-        "listening", now_ns() + kConnectLimit);
+    measure::PeerSpec spec = *request_.peer;
+    Listener listener{.host = "127.0.0.1"};
+    if (request_.client_transport == Transport::tls) {
+        if (!context_.direct_tls)
+            return Failure{"host", "prepare", "failed", "no TLS material could be made"};
+        spec.endpoint.certificate_file = context_.direct_tls->certificate_file.string();
+        spec.endpoint.key_file = context_.direct_tls->key_file.string();
+        listener.ca_file = context_.direct_tls->ca_file.string();
+    }
+    Reply reply =
+        supervisor_.ask(*peer_, JsonObject{{"do", "listen"}, {"spec", measure::to_json(spec)}},
+                        "listening", now_ns() + kConnectLimit);
     if (!reply)
         return reply.failure;
-    no_broker_.listen_at(static_cast<std::uint16_t>(support::unsigned_or(reply.event, "port", 0)));
+    listener.port = static_cast<std::uint16_t>(support::unsigned_or(reply.event, "port", 0));
+    no_broker_.listen_at(std::move(listener));
     peer_document_["connected"] = std::move(reply.event);
     return std::nullopt;
 }
@@ -478,8 +489,9 @@ std::optional<Failure> Run::collect_reports() {
     Reply reply = supervisor_.expect(*peer_, "driven", deadline);
     if (!reply)
         return reply.failure;
-    if (Json* report = reply.event.get_object().if_contains("report"))
-        peer_document_["report"] = std::move(*report);
+    for (const char* key : {"report", "tls"})
+        if (Json* told = reply.event.get_object().if_contains(key))
+            peer_document_[key] = std::move(*told);
     return std::nullopt;
 }
 

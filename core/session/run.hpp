@@ -4,6 +4,7 @@
 
 #include "session/run_document.hpp"
 #include "session/session.hpp"
+#include "session/tls_material.hpp"
 
 namespace mqcore::session {
 
@@ -18,6 +19,7 @@ struct RunContext {
     std::optional<Reading>& baseline;
     Nanoseconds& last_traffic_ns;           // nothing was published after this instant
     std::uint64_t& control_packets_pending; // DISCONNECTs since the baseline
+    const TlsMaterial* direct_tls;          // of a direct peer; null: the run is plain
 };
 
 RunParts run_parties(RunContext context, const RunRequest& request);

@@ -1,6 +1,7 @@
 #include "session/session.hpp"
 
 #include "session/run.hpp"
+#include "session/temp_dir.hpp"
 
 #include <fmt/format.h>
 #include <sched.h>
@@ -51,6 +52,8 @@ struct Session::State {
     Result<void> open();
     Result<void> start_probe();
     Result<void> learn();
+    // Made when the first direct run over TLS asks for it.
+    Result<const TlsMaterial*> direct_tls();
     // Broker and probe as they must be before a run: alive.
     Result<void> mend();
 
@@ -63,6 +66,8 @@ struct Session::State {
     std::optional<Reading> baseline;
     Nanoseconds last_traffic_ns = 0;
     std::uint64_t control_packets_pending = 0;
+    std::optional<TempDir> direct_folder;
+    std::optional<TlsMaterial> direct_material;
 };
 
 Result<void> Session::State::open() {
@@ -118,6 +123,20 @@ Result<void> Session::State::learn() {
     return {};
 }
 
+Result<const TlsMaterial*> Session::State::direct_tls() {
+    if (!direct_material) {
+        auto folder = TempDir::create();
+        if (!folder)
+            return folder.error();
+        direct_folder.emplace(std::move(*folder));
+        auto made = make_tls_material(direct_folder->path());
+        if (!made)
+            return made.error();
+        direct_material = std::move(*made);
+    }
+    return &*direct_material;
+}
+
 Result<void> Session::State::mend() {
     if (!options.has_broker)
         return {};
@@ -163,6 +182,10 @@ Result<RunParts> Session::run(const RunRequest& request) {
     State& state = *state_;
     if (auto mended = state.mend(); !mended)
         return mended.error();
+    Result<const TlsMaterial*> direct_tls = nullptr;
+    if (request.peer && request.peer->is_direct && request.client_transport == Transport::tls)
+        if (direct_tls = state.direct_tls(); !direct_tls)
+            return direct_tls.error();
     return run_parties({.supervisor = state.supervisor,
                         .options = state.options,
                         .broker = *state.broker,
@@ -170,7 +193,8 @@ Result<RunParts> Session::run(const RunRequest& request) {
                         .witness = state.witness,
                         .baseline = state.baseline,
                         .last_traffic_ns = state.last_traffic_ns,
-                        .control_packets_pending = state.control_packets_pending},
+                        .control_packets_pending = state.control_packets_pending,
+                        .direct_tls = *direct_tls},
                        request);
 }
 

@@ -49,10 +49,9 @@ Finding blame_on_way_to_peer(const RunView& run, const Leg& leg, const std::stri
         return blame(Party::peer, lost + "; the broker's queue for the peer overflowed");
     if (broker.is_direct && *broker.value < leg.sent - std::min(leg.sent, leg.excused))
         return blame(Party::driver,
-                     fmt::format("{}; the broker received {} of {}", lost,
-                                 format_count(*broker.value), format_count(leg.sent)));
-    if (run.is_direct)
-        return blame(Party::client, lost + "; they did not leave the client");
+                     fmt::format("{}; the {} received {} of {}", lost,
+                                 run.is_direct ? "peer" : "broker", format_count(*broker.value),
+                                 format_count(leg.sent)));
     if (leg.holes == 0)
         return blame(Party::peer, lost + "; the peer had not read them by the end");
     return blame(Party::broker, lost + "; they were lost between the broker and the peer");

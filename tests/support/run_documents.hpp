@@ -273,6 +273,16 @@ inline Json duplex_document() {
     return document;
 }
 
+// As it is without a broker: nothing was counted there.
+inline Json direct(Json document) {
+    at(document, "spec").as_object()["direct"] = true;
+    at(document, "broker.fresh") = false;
+    at(document, "broker.witness") = JsonObject{{"reason", "direct mode"}};
+    for (auto& counter : at(document, "broker.delta").as_object())
+        counter.value() = nullptr;
+    return document;
+}
+
 // A publish point whose messages carry 31 bytes of properties.
 inline Json properties_document() {
     Json document = pub_document();

@@ -49,6 +49,23 @@ class AHonestRun(MqcoreTest):
         self.assertEqual(self.manifest()["state"], "finished")
         self.assert_results_are_as_documented()
 
+    def test_direct_mode_has_no_broker_and_the_same_accounts(self) -> None:
+        code, out, err = self.start_run("--direct").finish()
+        self.assertEqual(code, 0, err)
+        self.assertIn(", direct", out)
+        self.assertEqual({run["point"] for run in self.runs()}, {"pub", "sub"})
+        for run in self.runs():
+            self.assertEqual(run["status"], "valid", run["reason"])
+            self.assertIs(run["spec"]["direct"], True)
+            self.assertEqual(
+                {c["outcome"] for c in run["checks"] if c["id"].startswith("broker_")},
+                {"not_applicable"},
+            )
+            sender, receiver = ("client", "peer") if run["point"] == "pub" else ("peer", "client")
+            sent = run[sender]["report"]["send"]["sent"]
+            self.assertEqual(run[receiver]["report"]["receive"]["ledger"]["distinct"], sent)
+        self.assert_results_are_as_documented()
+
     def test_the_manifest_tells_what_mqcore_is_and_what_it_costs(self) -> None:
         code, out, err = self.start_run("--points", "pub").finish()
         self.assertEqual(code, 0, err)

@@ -129,3 +129,13 @@ TEST_CASE("alias and Receive Maximum are the client's, properties the messages'"
     REQUIRE(wiring.worker.send->properties.content_type == "text/plain");
     REQUIRE(wiring.peer->receive->properties.content_type == "text/plain");
 }
+
+TEST_CASE("a direct point has a direct peer, an idle one too") {
+    scenario::Point point{.id = "p", .kind = Kind::idle, .is_direct = true};
+    REQUIRE(wire(point, {.tag = 1}).peer->is_direct);
+    point.kind = Kind::pub;
+    point.rate = 1.0;
+    REQUIRE(wire(point, {.tag = 1}).peer->is_direct);
+    point.is_direct = false;
+    REQUIRE_FALSE(wire(point, {.tag = 1}).peer->is_direct);
+}

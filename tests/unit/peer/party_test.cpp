@@ -207,6 +207,93 @@ TEST_CASE("a duplex peer sends by its schedule while it receives") {
     REQUIRE(unsigned_or(part(stage.expect(sink, "driven"), "receive"), "total", 0) == sent);
 }
 
+TEST_CASE("in direct mode the peer is the server: it records, sends, and answers") {
+    const Protocol protocol = GENERATE(Protocol::v311, Protocol::v5);
+    const std::uint32_t qos = GENERATE(0u, 1u, 2u);
+    CAPTURE(name_of(protocol), qos);
+    Stage stage;
+    const auto direct = [&](PeerSpec spec) -> Stage::Actor& {
+        spec.is_direct = true;
+        Stage::Actor& actor = stage.add(std::move(spec));
+        actor.party->listen();
+        stage.port =
+            static_cast<std::uint16_t>(unsigned_or(stage.expect(actor, "listening"), "port", 0));
+        return actor;
+    };
+    SECTION("a sink") {
+        Stage::Actor& sink = direct(
+            {.role = PeerRole::sink, .endpoint = {}, .send = {}, .receive = receive_spec(qos)});
+        Stage::Actor& client = stage.connected(source_spec(stage, protocol, send_spec(qos, 300)));
+        const auto schedule = short_schedule();
+        sink.party->drive(schedule);
+        client.party->drive(schedule);
+        const Json received = part(stage.expect(sink, "driven"), "receive");
+        REQUIRE(unsigned_or(received, "total", 0) == 300);
+        REQUIRE(unsigned_or(received, "damaged", 9) == 0);
+        REQUIRE(unsigned_or(*find(received, "ledger"), "distinct", 0) == 300);
+        const Json sent = part(stage.expect(client, "driven"), "send");
+        REQUIRE(unsigned_or(sent, "completed", 0) == 300);
+    }
+    SECTION("a source") {
+        Stage::Actor& source = direct(
+            {.role = PeerRole::source, .endpoint = {}, .send = send_spec(qos, 300), .receive = {}});
+        Stage::Actor& client = stage.connected(sink_spec(stage, protocol, qos));
+        const auto schedule = short_schedule();
+        client.party->drive(schedule);
+        source.party->drive(schedule);
+        const Json sent = part(stage.expect(source, "driven"), "send");
+        REQUIRE(unsigned_or(sent, "completed", 0) == 300);
+        const Json received = part(stage.expect(client, "driven"), "receive");
+        REQUIRE(unsigned_or(received, "total", 0) == 300);
+    }
+    SECTION("an echo") {
+        auto requests = receive_spec(qos);
+        requests.filters = {"mq/a"};
+        auto replies = send_spec(qos, std::nullopt);
+        replies.topics = {"mq/reply"};
+        Stage::Actor& echo =
+            direct({.role = PeerRole::echo, .endpoint = {}, .send = replies, .receive = requests});
+        auto send = send_spec(qos, 200);
+        send.topics = {"mq/a"};
+        auto receive = receive_spec(qos);
+        receive.filters = {"mq/reply"};
+        Stage::Actor& client = stage.connected({.role = PeerRole::duplex,
+                                                .endpoint = stage.endpoint(protocol, "client"),
+                                                .send = send,
+                                                .receive = receive});
+        const auto schedule = short_schedule();
+        echo.party->drive(schedule);
+        client.party->drive(schedule);
+        const Json received = part(stage.expect(client, "driven"), "receive");
+        REQUIRE(unsigned_or(received, "total", 0) == 200);
+        REQUIRE(unsigned_or(received, "damaged", 9) == 0);
+        REQUIRE(unsigned_or(part(stage.expect(echo, "driven"), "send"), "sent", 0) == 200);
+    }
+}
+
+TEST_CASE("a direct peer says why it cannot drive") {
+    Stage stage;
+    PeerSpec spec{.role = PeerRole::source,
+                  .is_direct = true,
+                  .endpoint = {},
+                  .send = send_spec(1, 10),
+                  .receive = {}};
+    Stage::Actor& alone = stage.add(spec);
+    alone.party->listen();
+    stage.port =
+        static_cast<std::uint16_t>(unsigned_or(stage.expect(alone, "listening"), "port", 0));
+    SECTION("nobody is there") {
+        alone.party->drive(short_schedule());
+        stage.expect_failure(alone, "no client is connected");
+    }
+    SECTION("the client has not subscribed to what is to be sent") {
+        auto elsewhere = sink_spec(stage, Protocol::v311, 0);
+        stage.connected(elsewhere);
+        alone.party->drive(short_schedule());
+        stage.expect_failure(alone, "no subscription of QoS 1 for 'mq/a'");
+    }
+}
+
 TEST_CASE("a sink tells how many messages carried the properties, whatever their order") {
     Stage stage;
     stage.listening({});

@@ -154,6 +154,15 @@ TEST_CASE("a list makes a point for each of its values, several every combinatio
     CHECK(sizes.scenario->points[2].id == "a_100");
 }
 
+TEST_CASE("a suite can ask for direct mode") {
+    const std::string point = "[[point]]\nid = \"a\"\nkind = \"idle\"\n";
+    const auto direct = parse("[suite]\nname = \"t\"\nbroker = \"direct\"\n" + point);
+    REQUIRE(direct.scenario);
+    CHECK(direct.scenario->points[0].is_direct);
+    CHECK_FALSE(parse(kSuite + point).scenario->points[0].is_direct);
+    CHECK_FALSE(parse("[suite]\nname = \"t\"\nbroker = \"none\"\n" + point).scenario);
+}
+
 TEST_CASE("every scenario that is shipped loads without a finding") {
     for (const auto& entry : std::filesystem::directory_iterator(kSource / "scenarios")) {
         if (entry.path().extension() != ".toml")

@@ -596,3 +596,28 @@ TEST_CASE("no check is without a case that makes it fail") {
         }));
     }
 }
+
+TEST_CASE("in direct mode nothing of a broker is asked for, and the peer's counts judge") {
+    for (Json (*good)() : {pub1, pub2, pub0_fixed, pub0_max, sub1, sub0_max, sub1_max, rtt1, rtt0,
+                           idle_document, duplex_document}) {
+        const Json run = direct(good());
+        const Judgement judgement = judge(run, {});
+        INFO(judgement.reason);
+        CHECK(judgement.status == Status::valid);
+        CHECK(judgement.flags.empty());
+        for (const CheckResult& check : judgement.checks) {
+            INFO(check.id << ": " << check.finding.detail);
+            CHECK(check.finding.outcome != Outcome::unavailable);
+        }
+    }
+    Json lost = direct(pub1());
+    lose(lost, "peer.report.receive", 40);
+    const Judgement judgement = judge(lost, {});
+    CHECK(judgement.status == Status::invalid); // completed, and never arrived
+    CHECK(name_of(*judgement.party) == name_of(Party::driver));
+
+    Json lied = direct(pub0_fixed());
+    cut_tail(lied, "peer.report.receive", 300);
+    CHECK(judge(lied, {}).status == Status::invalid); // completed as written
+    CHECK(name_of(*judge(lied, {}).party) == name_of(Party::driver));
+}

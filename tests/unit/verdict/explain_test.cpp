@@ -46,7 +46,7 @@ TEST_CASE("an explanation says what an entry is, where it applies and how it is 
           "broker_headroom (check): The broker was not the limit\n"
           "  says        At a fixed rate and when idle the broker had time to spare, so\n"
           "              that latency and cost are not its own.\n"
-          "  applies to  every point at a fixed rate or idle\n"
+          "  applies to  every point at a fixed rate or idle; not in direct mode\n"
           "  computed    The broker used less than 85 % of one core in the window.\n");
     CHECK(*explain("rate", {}) ==
           "rate (metric): msgs/s\n"
