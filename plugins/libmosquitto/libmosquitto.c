@@ -79,6 +79,28 @@ static uint64_t now_ns(void) {
     return (uint64_t)now.tv_sec * kSecond + (uint64_t)now.tv_nsec;
 }
 
+/* `code` is an MQTT 5 reason code of the server or an error of the library. */
+static void on_lost(struct mosquitto* client, void* context, int code,
+                    const mosquitto_property* properties) {
+    connection* it = context;
+    driver* self = it->owner;
+    char text[2 * kTextBytes];
+
+    (void)client, (void)properties;
+    if (self->leaving)
+        return;
+    if (code >= 0x80)
+        snprintf(text, sizeof text,
+                 "connection %u: the server disconnected: %s (reason code 0x%02x)", it->index,
+                 mosquitto_reason_string(code), (unsigned)code);
+    else
+        snprintf(text, sizeof text, "connection %u to '%s' port %u was lost: %s%s%s", it->index,
+                 self->run->host, self->run->port,
+                 code == MOSQ_ERR_ERRNO ? strerror(errno) : mosquitto_strerror(code),
+                 self->log[0] ? "; " : "", self->log);
+    fail(self, MQCORE_NETWORK, text);
+}
+
 /* Lets the library read and write, once something can be read or written, at most until `until_ns`. */
 static void serve(driver* self, uint64_t until_ns) {
     const uint32_t count = self->run->connection_count;
@@ -100,12 +122,16 @@ static void serve(driver* self, uint64_t until_ns) {
     for (uint32_t i = 0; i < count; ++i) {
         struct mosquitto* client = self->connections[i].client;
         const int events = ready > 0 ? self->polled[i].revents : 0;
-        /* What goes wrong in these calls comes to on_lost(). */
+        int code = MOSQ_ERR_SUCCESS;
         if (events & (POLLIN | POLLHUP | POLLERR))
-            mosquitto_loop_read(client, 1);
-        if (events & POLLOUT)
-            mosquitto_loop_write(client, 1);
-        mosquitto_loop_misc(client);
+            code = mosquitto_loop_read(client, 1);
+        if (code == MOSQ_ERR_SUCCESS && (events & POLLOUT))
+            code = mosquitto_loop_write(client, 1);
+        if (code == MOSQ_ERR_SUCCESS)
+            code = mosquitto_loop_misc(client);
+        /* The library calls it itself, but not for a failed TLS handshake. */
+        if (code != MOSQ_ERR_SUCCESS)
+            on_lost(client, &self->connections[i], code, NULL);
     }
 }
 
@@ -121,28 +147,6 @@ static int32_t serve_until_answered(driver* self, const char* what) {
         serve(self, deadline);
     }
     return self->status;
-}
-
-/* `code` is an MQTT 5 reason code of the server or an error of the library. */
-static void on_lost(struct mosquitto* client, void* context, int code,
-                    const mosquitto_property* properties) {
-    connection* it = context;
-    driver* self = it->owner;
-    char text[2 * kTextBytes];
-
-    (void)client, (void)properties;
-    if (self->leaving)
-        return;
-    if (code >= 0x80)
-        snprintf(text, sizeof text,
-                 "connection %u: the server disconnected: %s (reason code 0x%02x)", it->index,
-                 mosquitto_reason_string(code), (unsigned)code);
-    else
-        snprintf(text, sizeof text, "connection %u to '%s' port %u was lost: %s%s%s", it->index,
-                 self->run->host, self->run->port,
-                 code == MOSQ_ERR_ERRNO ? strerror(errno) : mosquitto_strerror(code),
-                 self->log[0] ? "; " : "", self->log);
-    fail(self, MQCORE_NETWORK, text);
 }
 
 /* ---- connecting and subscribing --------------------------------------------------------------- */
