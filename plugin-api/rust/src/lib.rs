@@ -48,7 +48,10 @@ pub struct Failure {
 
 impl Failure {
     pub fn new(status: Status, text: impl Into<String>) -> Self {
-        Failure { status, text: text.into() }
+        Failure {
+            status,
+            text: text.into(),
+        }
     }
 }
 
@@ -160,7 +163,13 @@ impl Host {
     /// For a connection that is lost outside a call; inside one return the failure.
     pub fn fail(&self, failure: &Failure) {
         // SAFETY: as above.
-        unsafe { ((*self.0).fail)(self.0, failure.status as i32, c_text(&failure.text).as_ptr()) }
+        unsafe {
+            ((*self.0).fail)(
+                self.0,
+                failure.status as i32,
+                c_text(&failure.text).as_ptr(),
+            )
+        }
     }
     /// Provenance for the result file: "library.version", ...
     pub fn note(&self, key: &str, value: &str) {
@@ -200,7 +209,11 @@ impl<'a> Run<'a> {
     /// Of connection n: CLIENT_ID, CLIENT_ID-1, CLIENT_ID-2, ...
     pub fn client_id(&self, connection: u32) -> String {
         let id = unsafe { text(self.0.client_id) }.unwrap_or("");
-        if connection == 0 { id.to_owned() } else { format!("{id}-{connection}") }
+        if connection == 0 {
+            id.to_owned()
+        } else {
+            format!("{id}-{connection}")
+        }
     }
     /// PEM; `None`: plain TCP. TLS is verified or the connect fails.
     pub fn ca_file(&self) -> Option<&'a str> {
@@ -377,7 +390,10 @@ pub fn monotonic_ns() -> u64 {
         fn clock_gettime(clock: i32, time: *mut Timespec) -> i32;
     }
     const CLOCK_MONOTONIC: i32 = 1;
-    let mut now = Timespec { seconds: 0, nanoseconds: 0 };
+    let mut now = Timespec {
+        seconds: 0,
+        nanoseconds: 0,
+    };
     // SAFETY: the C library's function, on 64-bit Linux.
     unsafe { clock_gettime(CLOCK_MONOTONIC, &mut now) };
     now.seconds as u64 * 1_000_000_000 + now.nanoseconds as u64
@@ -424,7 +440,13 @@ impl Arrivals {
         let bytes = payload.len() as u32;
         // SAFETY: the payload is read before the call returns.
         unsafe {
-            ((*self.0).received)(self.0, payload.as_ptr().cast(), bytes, filter, connection as u32)
+            ((*self.0).received)(
+                self.0,
+                payload.as_ptr().cast(),
+                bytes,
+                filter,
+                connection as u32,
+            )
         }
     }
 }
@@ -524,7 +546,10 @@ pub mod export {
         sink: *mut abi::mqcore_sink,
     ) -> i32 {
         let it = &mut *it.cast::<Instance<D>>();
-        guarded(it.host, || it.driver.drive(Source(&mut *source, PhantomData), Sink(sink)))
+        guarded(it.host, || {
+            it.driver
+                .drive(Source(&mut *source, PhantomData), Sink(sink))
+        })
     }
 
     unsafe extern "C" fn disconnect<D: Driver>(it: *mut c_void) -> i32 {

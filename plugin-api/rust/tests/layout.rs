@@ -37,8 +37,10 @@ fn structs_lie_as_in_c() {
         mqcore_driver { magic size abi_major abi_minor needs_host_minor reserved info create connect
                         drive disconnect destroy extension }
     }
-    let theirs =
-        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/abi/layout.txt"))
-            .unwrap();
+    let theirs = std::fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../tests/abi/layout.txt"
+    ))
+    .unwrap();
     assert_eq!(ours.trim_end(), theirs.trim_end());
 }

@@ -59,7 +59,10 @@ fn check_keepalive(run: &Run) -> Result<(), Failure> {
     if run.is_v5() && run.keepalive_s() < 5 {
         return Err(Failure::new(
             Status::Unsupported,
-            format!("a keep alive of {} s over MQTT 5: rumqttc takes 5 s and more", run.keepalive_s()),
+            format!(
+                "a keep alive of {} s over MQTT 5: rumqttc takes 5 s and more",
+                run.keepalive_s()
+            ),
         ));
     }
     Ok(())
@@ -119,7 +122,10 @@ pub fn make(run: &Run, index: u32) -> Result<(Client, Loop), Failure> {
         }
         let (client, event_loop) = v5::AsyncClient::new(options, most_requests);
         return Ok((
-            Client { protocol: Protocol::V5(client), properties },
+            Client {
+                protocol: Protocol::V5(client),
+                properties,
+            },
             Loop(EventLoop::V5(event_loop)),
         ));
     }
@@ -133,7 +139,10 @@ pub fn make(run: &Run, index: u32) -> Result<(Client, Loop), Failure> {
     let (client, mut event_loop) = rumqttc::AsyncClient::new(options, most_requests);
     event_loop.set_network_options(network);
     Ok((
-        Client { protocol: Protocol::V311(client), properties },
+        Client {
+            protocol: Protocol::V311(client),
+            properties,
+        },
         Loop(EventLoop::V311(event_loop)),
     ))
 }
@@ -144,17 +153,22 @@ impl Client {
         match &self.protocol {
             Protocol::V311(client) => {
                 let qos = rumqttc::qos(message.qos()).map_err(text)?;
-                client.try_publish(topic, qos, retain, payload).map_err(text)
+                client
+                    .try_publish(topic, qos, retain, payload)
+                    .map_err(text)
             }
             Protocol::V5(client) => {
                 let qos = v5::mqttbytes::qos(message.qos()).ok_or("no such QoS")?;
                 let payload = Bytes::copy_from_slice(payload);
                 let alias = (message.topic_alias() > 0).then_some(message.topic_alias());
                 if alias.is_none() && message.properties().is_none() {
-                    return client.try_publish(topic, qos, retain, payload).map_err(text);
+                    return client
+                        .try_publish(topic, qos, retain, payload)
+                        .map_err(text);
                 }
-                let mut properties =
-                    message.properties().map_or_else(Default::default, |i| self.properties[i].clone());
+                let mut properties = message
+                    .properties()
+                    .map_or_else(Default::default, |i| self.properties[i].clone());
                 properties.topic_alias = alias;
                 client
                     .try_publish_with_properties(topic, qos, retain, payload, properties)
@@ -169,7 +183,9 @@ impl Client {
                 let qos = rumqttc::qos(qos).map_err(text)?;
                 client
                     .try_subscribe_many(
-                        filters.iter().map(|it| rumqttc::SubscribeFilter::new((*it).to_owned(), qos)),
+                        filters
+                            .iter()
+                            .map(|it| rumqttc::SubscribeFilter::new((*it).to_owned(), qos)),
                     )
                     .map_err(text)
             }
@@ -177,7 +193,9 @@ impl Client {
                 let qos = v5::mqttbytes::qos(qos).ok_or("no such QoS")?;
                 client
                     .try_subscribe_many(
-                        filters.iter().map(|it| v5::mqttbytes::v5::Filter::new((*it).to_owned(), qos)),
+                        filters
+                            .iter()
+                            .map(|it| v5::mqttbytes::v5::Filter::new((*it).to_owned(), qos)),
                     )
                     .map_err(text)
             }
@@ -238,7 +256,11 @@ fn of_v5(event: v5::Event) -> Happening {
         Packet, PubAckReason, PubCompReason, PubRecReason, SubscribeReasonCode,
     };
     let acknowledged = |id, is_success| {
-        if is_success { Happening::Acknowledged(id) } else { Happening::Refused(id) }
+        if is_success {
+            Happening::Acknowledged(id)
+        } else {
+            Happening::Refused(id)
+        }
     };
     match event {
         v5::Event::Outgoing(outgoing) => of_outgoing(outgoing),
@@ -255,7 +277,10 @@ fn of_v5(event: v5::Event) -> Happening {
             ),
             Packet::PubAck(ack) => acknowledged(
                 ack.pkid,
-                matches!(ack.reason, PubAckReason::Success | PubAckReason::NoMatchingSubscribers),
+                matches!(
+                    ack.reason,
+                    PubAckReason::Success | PubAckReason::NoMatchingSubscribers
+                ),
             ),
             Packet::PubRec(ack)
                 if !matches!(

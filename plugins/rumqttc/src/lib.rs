@@ -46,7 +46,11 @@ fn network(text: impl Into<String>) -> Failure {
 fn check_granted(run: &Run, granted: &[Option<u8>]) -> Result<(), Failure> {
     for (filter, granted) in run.filters().iter().zip(granted) {
         match granted {
-            None => return Err(network(format!("the broker refused to subscribe '{filter}'"))),
+            None => {
+                return Err(network(format!(
+                    "the broker refused to subscribe '{filter}'"
+                )))
+            }
             Some(qos) if *qos < run.filter_qos() => {
                 return Err(Failure::new(
                     Status::Unsupported,
@@ -68,7 +72,11 @@ impl Connection {
         let mut early = 0;
         loop {
             let happening = self.event_loop.next().await.map_err(|error| {
-                network(format!("connect to '{}' port {}: {error}", run.host(), run.port()))
+                network(format!(
+                    "connect to '{}' port {}: {error}",
+                    run.host(),
+                    run.port()
+                ))
             })?;
             match happening {
                 Happening::Connected if run.filters().is_empty() => return Ok(early),
@@ -231,8 +239,17 @@ impl Driver for Rumqttc {
         host.note("tls.library", "rustls with ring");
         // An error says that another provider is installed already: a second create().
         let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
-        let runtime = Builder::new_current_thread().enable_all().build().map_err(library)?;
-        Ok(Rumqttc { host, runtime, connections: Vec::new(), topics: Vec::new(), early: 0 })
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(library)?;
+        Ok(Rumqttc {
+            host,
+            runtime,
+            connections: Vec::new(),
+            topics: Vec::new(),
+            early: 0,
+        })
     }
 
     fn connect(&mut self, run: Run) -> Result<(), Failure> {
@@ -253,7 +270,9 @@ impl Driver for Rumqttc {
             self.early += self
                 .runtime
                 .block_on(async { timeout(patience, connection.open(&run)).await })
-                .map_err(|_| network(format!("no CONNACK and SUBACK within {CONNECT_SECONDS} s")))??;
+                .map_err(|_| {
+                    network(format!("no CONNACK and SUBACK within {CONNECT_SECONDS} s"))
+                })??;
         }
         Ok(())
     }
@@ -262,7 +281,12 @@ impl Driver for Rumqttc {
         let (completions, arrivals) = sink.split();
         let mut loops = Vec::new();
         let mut clients = Vec::new();
-        for Connection { client, event_loop, handed_over } in &mut self.connections {
+        for Connection {
+            client,
+            event_loop,
+            handed_over,
+        } in &mut self.connections
+        {
             clients.push((&*client, &*handed_over));
             loops.push((event_loop, &*handed_over));
         }
@@ -304,11 +328,16 @@ impl Driver for Rumqttc {
         for connection in &mut self.connections {
             let patience = Duration::from_secs(DISCONNECT_SECONDS);
             // A message before it that is stuck keeps DISCONNECT back; the connection closes all the same.
-            let _ = self.runtime.block_on(async { timeout(patience, connection.close()).await });
+            let _ = self
+                .runtime
+                .block_on(async { timeout(patience, connection.close()).await });
         }
         self.connections.clear();
         if self.early > 0 {
-            let text = format!("{} messages arrived before drive() and were not reported", self.early);
+            let text = format!(
+                "{} messages arrived before drive() and were not reported",
+                self.early
+            );
             self.host.log(Level::Warning, &text);
         }
         Ok(())
