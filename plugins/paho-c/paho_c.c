@@ -7,7 +7,7 @@
  */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime, pthread_condattr_setclock */
 
-#include "mqcore/driver.h"
+#include "shared.h"
 
 #include <MQTTAsync.h>
 
@@ -133,17 +133,6 @@ static void on_connected5(void* context, MQTTAsync_successData5* data) {
     answered(((connection*)context)->owner, MQCORE_OK);
 }
 
-/* MQTT 3.1.1 section 3.2.2.3. */
-static const char* connack_text(int code) {
-    static const char* const kTexts[] = {NULL,
-                                         "unacceptable protocol version",
-                                         "identifier rejected",
-                                         "server unavailable",
-                                         "bad user name or password",
-                                         "not authorized"};
-    return code > 0 && code < (int)(sizeof kTexts / sizeof *kTexts) ? kTexts[code] : NULL;
-}
-
 static void connect_failed(connection* it, int code, const char* message) {
     driver* self = it->owner;
     char tls_error[kTextBytes];
@@ -240,20 +229,17 @@ static int32_t start_connecting(driver* self, uint32_t index) {
     MQTTAsync_connectOptions* options = v5 ? &v5_options : &v311_options;
     MQTTAsync_SSLOptions tls = MQTTAsync_SSLOptions_initializer;
     MQTTProperties properties = MQTTProperties_initializer;
-    const int is_ipv6 = strchr(run->host, ':') != NULL;
     char uri[kTextBytes];
     char client_id[kTextBytes];
     int code;
 
     it->owner = self;
     it->index = index;
-    if (snprintf(uri, sizeof uri, "%s://%s%s%s:%u", run->ca_file ? "ssl" : "tcp",
-                 is_ipv6 ? "[" : "", run->host, is_ipv6 ? "]" : "", run->port) >= (int)sizeof uri) {
+    if (!broker_uri(run, uri, sizeof uri)) {
         self->host->fail(self->host, MQCORE_CONFIG, "the broker's name is too long");
         return MQCORE_CONFIG;
     }
-    if (snprintf(client_id, sizeof client_id, index == 0 ? "%s" : "%s-%u", run->client_id, index) >=
-        (int)sizeof client_id) {
+    if (!client_id_of(run, index, client_id, sizeof client_id)) {
         self->host->fail(self->host, MQCORE_CONFIG, "the client id is too long");
         return MQCORE_CONFIG;
     }
@@ -280,11 +266,7 @@ static int32_t start_connecting(driver* self, uint32_t index) {
         options->onSuccess5 = on_connected5;
         options->onFailure5 = on_connect_failed5;
         if (run->receive_maximum > 0) {
-            MQTTProperty property;
-            memset(&property, 0, sizeof property);
-            property.identifier = MQTTPROPERTY_CODE_RECEIVE_MAXIMUM;
-            property.value.integer2 = (unsigned short)run->receive_maximum;
-            MQTTProperties_add(&properties, &property);
+            add_number(&properties, MQTTPROPERTY_CODE_RECEIVE_MAXIMUM, run->receive_maximum);
             options->connectProperties = &properties;
         }
     } else {
@@ -413,58 +395,6 @@ static int32_t publish(driver* self, const mqcore_message* message,
                           message->retain, options);
 }
 
-static MQTTLenString length_and_data(const void* data, size_t bytes) {
-    MQTTLenString it = {.len = (int)bytes, .data = (char*)data};
-    return it;
-}
-
-static int32_t add_property(driver* self, enum MQTTPropertyCodes code, const void* data,
-                            size_t bytes, const char* value) {
-    MQTTProperty property;
-    int failed;
-
-    memset(&property, 0, sizeof property);
-    property.identifier = code;
-    property.value.data = length_and_data(data, bytes);
-    if (value)
-        property.value.value = length_and_data(value, strlen(value));
-    failed = MQTTProperties_add(&self->properties, &property);
-    return failed ? failed_call(self, "MQTTProperties_add", failed) : MQCORE_OK;
-}
-
-/* The library copies them for each message. All of a run's messages carry the same. */
-static int32_t make_properties(driver* self) {
-    const mqcore_run* run = self->run;
-    int32_t status = MQCORE_OK;
-
-    if (run->properties_count > 0) {
-        const mqcore_properties* set = run->properties[0];
-        if (set->content_type)
-            status = add_property(self, MQTTPROPERTY_CODE_CONTENT_TYPE, set->content_type,
-                                  strlen(set->content_type), NULL);
-        if (status == MQCORE_OK && set->response_topic)
-            status = add_property(self, MQTTPROPERTY_CODE_RESPONSE_TOPIC, set->response_topic,
-                                  strlen(set->response_topic), NULL);
-        if (status == MQCORE_OK && set->correlation_data)
-            status = add_property(self, MQTTPROPERTY_CODE_CORRELATION_DATA, set->correlation_data,
-                                  set->correlation_data_bytes, NULL);
-        for (uint32_t i = 0; status == MQCORE_OK && i < set->user_count; ++i)
-            status = add_property(self, MQTTPROPERTY_CODE_USER_PROPERTY, set->user[i].name,
-                                  strlen(set->user[i].name), set->user[i].value);
-    }
-    if (status == MQCORE_OK && run->topic_alias_max > 0) {
-        MQTTProperty alias;
-        int failed;
-        memset(&alias, 0, sizeof alias);
-        alias.identifier = MQTTPROPERTY_CODE_TOPIC_ALIAS;
-        alias.value.integer2 = (unsigned short)run->topic_alias_max;
-        failed = MQTTProperties_add(&self->properties, &alias);
-        if (failed)
-            status = failed_call(self, "MQTTProperties_add", failed);
-    }
-    return status;
-}
-
 static int32_t paho_drive(void* opaque, mqcore_source* source, mqcore_sink* sink) {
     driver* self = opaque;
     MQTTAsync_responseOptions options = MQTTAsync_responseOptions_initializer;
@@ -554,6 +484,7 @@ static int32_t paho_connect(void* opaque, const mqcore_run* run) {
     driver* self = opaque;
     char text[kTextBytes];
     int32_t status;
+    int failed;
 
     self->run = run;
     atomic_store(&self->lost, 0);
@@ -566,10 +497,11 @@ static int32_t paho_connect(void* opaque, const mqcore_run* run) {
         return MQCORE_CONFIG;
     }
     status = allocate(self);
-    if (status == MQCORE_OK)
-        status = make_properties(self);
     if (status != MQCORE_OK)
         return status;
+    failed = add_publish_properties(&self->properties, run);
+    if (failed)
+        return failed_call(self, "MQTTProperties_add", failed);
 
     expect(self, run->connection_count);
     for (uint32_t i = 0; i < run->connection_count; ++i)

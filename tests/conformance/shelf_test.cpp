@@ -61,6 +61,27 @@ std::filesystem::path shipped(const std::string& id) {
     return std::filesystem::path(MQCORE_BUILD_DIR) / "lib/mqcore/plugins" / id;
 }
 
+constexpr std::uint32_t kAllQos = MQCORE_QOS0 | MQCORE_QOS1 | MQCORE_QOS2;
+constexpr std::uint32_t kV5Features =
+    MQCORE_FEATURE_PUBLISH_PROPERTIES | MQCORE_FEATURE_TOPIC_ALIAS | MQCORE_FEATURE_RECEIVE_MAXIMUM;
+
+// A client library keeps the contract and claims exactly this: the checks of other features are skipped.
+void expect_client(const std::string& id, std::uint32_t shape, std::uint32_t protocols,
+                   std::uint32_t features, std::uint32_t max_window,
+                   const std::vector<std::string>& skipped) {
+    const auto descriptor = driver::driver_named(shipped(id).string(), {});
+    if (!descriptor)
+        FAIL(support::one_line(descriptor.error()));
+    CHECK(descriptor->claims == driver::Claims{.shape = shape,
+                                               .protocols = protocols,
+                                               .publish_qos = kAllQos,
+                                               .subscribe_qos = kAllQos,
+                                               .features = features,
+                                               .max_window = max_window,
+                                               .qos0_completion = MQCORE_QOS0_WRITTEN});
+    expect_conforming(shipped(id), skipped);
+}
+
 } // namespace
 
 TEST_CASE("good-driver breaks no rule") {
@@ -68,8 +89,36 @@ TEST_CASE("good-driver breaks no rule") {
                       {"many-connections", "receive-maximum", "filter-callbacks",
                        "publish-properties", "topic-alias", "tls-verified"});
 }
+TEST_CASE("libmosquitto keeps the contract") {
+    expect_client("libmosquitto", MQCORE_SHAPE_SYNC, MQCORE_V311 | MQCORE_V5,
+                  MQCORE_FEATURE_TLS | kV5Features | MQCORE_FEATURE_MANY_CONNECTIONS, 65535,
+                  {"filter-callbacks"});
+}
 TEST_CASE("paho-c keeps the contract") {
-    expect_conforming(shipped("paho-c"), {"filter-callbacks"});
+    expect_client("paho-c", MQCORE_SHAPE_NOWAIT, MQCORE_V311 | MQCORE_V5,
+                  MQCORE_FEATURE_TLS | kV5Features | MQCORE_FEATURE_MANY_CONNECTIONS, 65534,
+                  {"filter-callbacks"});
+}
+TEST_CASE("paho-c-sync keeps the contract") {
+    expect_client("paho-c-sync", MQCORE_SHAPE_SYNC, MQCORE_V311 | MQCORE_V5,
+                  MQCORE_FEATURE_TLS | kV5Features | MQCORE_FEATURE_MANY_CONNECTIONS, 65534,
+                  {"filter-callbacks"});
+}
+TEST_CASE("paho-cpp keeps the contract") {
+    expect_client("paho-cpp", MQCORE_SHAPE_NOWAIT, MQCORE_V311 | MQCORE_V5,
+                  MQCORE_FEATURE_TLS | kV5Features | MQCORE_FEATURE_MANY_CONNECTIONS, 65534,
+                  {"filter-callbacks"});
+}
+TEST_CASE("paho-golang keeps the contract") {
+    expect_client("paho-golang", MQCORE_SHAPE_SYNC, MQCORE_V311,
+                  MQCORE_FEATURE_TLS | MQCORE_FEATURE_FILTER_CALLBACKS |
+                      MQCORE_FEATURE_MANY_CONNECTIONS,
+                  65534, {"receive-maximum", "publish-properties", "topic-alias"});
+}
+TEST_CASE("rumqttc keeps the contract") {
+    expect_client("rumqttc", MQCORE_SHAPE_NOWAIT, MQCORE_V311 | MQCORE_V5,
+                  MQCORE_FEATURE_TLS | kV5Features | MQCORE_FEATURE_MANY_CONNECTIONS, 65533,
+                  {"filter-callbacks"});
 }
 TEST_CASE("null keeps the contract, and is not asked what needs a network") {
     expect_conforming(shipped("null"), {"refused-port-is-error", "refused-connect-is-error",

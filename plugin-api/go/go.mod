@@ -1,0 +1,3 @@
+module mqcore/driver
+
+go 1.18
