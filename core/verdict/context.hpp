@@ -29,4 +29,11 @@ struct Context {
 // Reads {"profile": {"name"}, "ceilings": [{"qos", "protocol", "payload_bytes", "rate"}]}.
 Context context_from_manifest(const support::Json& manifest);
 
+// An A/A pair of a campaign: one client under two names.
+struct Control {
+    std::string client, control;
+};
+// Reads {"clients": [{"id", "control_of"}]}.
+std::vector<Control> controls_in(const support::Json& manifest);
+
 } // namespace mqcore::verdict
