@@ -4,6 +4,7 @@
 
 #include "campaign/plan.hpp"
 #include "campaign/store.hpp"
+#include "campaign/until.hpp"
 #include "machine/topology.hpp"
 #include "session/session.hpp"
 #include "verdict/judge.hpp"
@@ -21,12 +22,14 @@ struct ClientSetup {
     std::string environment;         // folder of its language environment; empty: none
     support::Json environment_facts; // for the manifest; null: none
     std::vector<std::pair<std::string, std::string>> options; // [driver.ID] of the scenarios
+    std::string control_of; // id of the client that this one is once more; empty: of none
 };
 
 struct CampaignOptions {
     std::vector<scenario::Scenario> scenarios;
     Plan plan;
     std::map<std::string, ClientSetup> setups; // by client id
+    std::optional<Until> until;                // nothing: the plan's runs and no more
     scenario::Profile profile;
     std::filesystem::path worker_program, peer_program;
     std::filesystem::path output; // empty: a dated folder under results/

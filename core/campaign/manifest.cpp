@@ -2,6 +2,7 @@
 
 #include "campaign/wiring.hpp"
 #include "support/file.hpp"
+#include "verdict/table.hpp"
 
 #include <algorithm>
 
@@ -43,7 +44,9 @@ Result<Json> client_json(const driver::Descriptor& client, const ClientSetup& se
     JsonObject options;
     for (const auto& [key, value] : setup.options)
         options[key] = value;
+    const Json control_of = setup.control_of.empty() ? Json(nullptr) : Json(setup.control_of);
     return Json(JsonObject{{"id", client.id},
+                           {"control_of", control_of},
                            {"library", client.library},
                            {"summary", client.summary},
                            {"package", client.package},
@@ -51,6 +54,19 @@ Result<Json> client_json(const driver::Descriptor& client, const ClientSetup& se
                            {"files", std::move(*hashes)},
                            {"environment", setup.environment_facts},
                            {"options", std::move(options)}});
+}
+
+// What this mqcore judges by, so that a later one can tell a row that it added from one that was removed.
+JsonObject table_json() {
+    const auto ids = [](const auto& entries) {
+        JsonArray all;
+        for (const auto& entry : entries)
+            all.emplace_back(entry.id);
+        return all;
+    };
+    return {{"checks", ids(verdict::checks())},
+            {"flags", ids(verdict::flags())},
+            {"metrics", ids(verdict::metrics())}};
 }
 
 JsonObject scenario_json(const scenario::Scenario& scenario) {
@@ -127,27 +143,32 @@ Result<JsonObject> new_manifest(const CampaignOptions& options, const machine::M
         broker.get_object()["url"] = options.external_broker_url;
     if (broker.is_object())
         broker.get_object()["witness"] = part("witness");
-    return JsonObject{
-        {"format", kResultsFormat},
-        {"id", id},
-        {"created", created},
-        {"state", "running"},
-        {"mqcore", JsonObject{{"version", MQCORE_VERSION}, {"programs", std::move(programs)}}},
-        {"profile", JsonObject{{"name", options.profile.name},
-                               {"warmup_ns", options.profile.warmup_ns},
-                               {"window_ns", options.profile.window_ns},
-                               {"drain_ns", options.profile.drain_ns},
-                               {"runs", options.plan.runs_each}}},
-        {"comparable", not_comparable_because.empty()},
-        {"not_comparable_because", texts(not_comparable_because)},
-        {"scenarios", std::move(scenarios)},
-        {"points", std::move(points)},
-        {"clients", std::move(clients)},
-        {"refused", std::move(refused)},
-        {"machine", machine::to_json(facts)},
-        {"cores", machine::to_json(cores)},
-        {"broker", std::move(broker)},
-        {"ceilings", JsonArray{}}};
+    return JsonObject{{"format", kResultsFormat},
+                      {"id", id},
+                      {"created", created},
+                      {"state", "running"},
+                      {"mqcore", JsonObject{{"version", MQCORE_VERSION},
+                                            {"programs", std::move(programs)},
+                                            {"table", table_json()}}},
+                      {"profile", JsonObject{{"name", options.profile.name},
+                                             {"warmup_ns", options.profile.warmup_ns},
+                                             {"window_ns", options.profile.window_ns},
+                                             {"drain_ns", options.profile.drain_ns},
+                                             {"runs", options.plan.runs_each}}},
+                      {"until", options.until
+                                    ? Json(JsonObject{{"width", options.until->width},
+                                                      {"runs_max", options.until->runs_max}})
+                                    : Json(nullptr)},
+                      {"comparable", not_comparable_because.empty()},
+                      {"not_comparable_because", texts(not_comparable_because)},
+                      {"scenarios", std::move(scenarios)},
+                      {"points", std::move(points)},
+                      {"clients", std::move(clients)},
+                      {"refused", std::move(refused)},
+                      {"machine", machine::to_json(facts)},
+                      {"cores", machine::to_json(cores)},
+                      {"broker", std::move(broker)},
+                      {"ceilings", JsonArray{}}};
 }
 
 } // namespace mqcore::campaign
