@@ -244,8 +244,10 @@ support::Result<CampaignComparison> compare_campaigns(const StoredCampaign& firs
     std::vector<std::string> clients = request.clients;
     if (clients.empty()) {
         const std::vector<std::string> others = ids_in(second.manifest, "clients");
+        const std::vector<verdict::Control> controls = verdict::controls_in(first.manifest);
         for (const std::string& id : ids_in(first.manifest, "clients"))
-            if (std::ranges::find(others, id) != others.end())
+            if (std::ranges::find(others, id) != others.end() &&
+                std::ranges::find(controls, id, &verdict::Control::control) == controls.end())
                 clients.push_back(id);
     }
     CampaignComparison result;

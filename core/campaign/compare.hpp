@@ -34,7 +34,7 @@ struct CompareRequest {
 support::Result<CampaignComparison> compare_clients(const StoredCampaign& campaign,
                                                     const CompareRequest& request);
 
-// The clients that both campaigns have, or those that are named. Refused for another machine, broker,
+// The clients that both campaigns have, controls left out, or those that are named. Refused for another machine, broker,
 // profile or placement: nothing makes such numbers comparable. A point that is another one in the
 // second campaign compares to nothing, and its rows say so.
 support::Result<CampaignComparison> compare_campaigns(const StoredCampaign& first,

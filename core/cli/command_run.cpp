@@ -241,11 +241,12 @@ std::function<int()> declare_run(CLI::App& app) {
     app.add_option("--broker-ca", options->ca_file,
                    "Certificate authority of a mqtts:// broker (PEM)")
         ->type_name("FILE");
-    app.add_option("--until", options->until,
-                   "Go on until the interval of every ratio is narrower, such as 2%")
-        ->type_name("PERCENT");
+    auto* until = app.add_option("--until", options->until,
+                                 "Go on until the interval of every ratio is narrower, such as 2%")
+                      ->type_name("PERCENT");
     app.add_option("--runs-max", options->runs_max, "With --until: most runs of each pair")
         ->check(CLI::Range(1u, 1000u))
+        ->needs(until)
         ->capture_default_str()
         ->type_name("N");
     app.add_flag("--quiet", options->is_quiet, "Only the table and errors");

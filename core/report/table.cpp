@@ -384,12 +384,16 @@ std::string head_of(const Json& manifest) {
     const Node root(&manifest);
     const Node profile = root["profile"];
     const Node broker = root["broker"];
+    const verdict::Number width = root["until"].number("width");
+    const std::string until = width ? fmt::format(" and more until {:g} % or {}", 100 * *width,
+                                                  root["until"].count("runs_max").value_or(0))
+                                    : "";
     std::vector<std::string> parts = {
         fmt::format("campaign {}", root.text("id")),
-        fmt::format("profile {} ({} warm-up, {} window, {} run{})", profile.text("name"),
+        fmt::format("profile {} ({} warm-up, {} window, {} run{}{})", profile.text("name"),
                     seconds_of(profile, "warmup_ns"), seconds_of(profile, "window_ns"),
                     profile.count("runs").value_or(1),
-                    profile.count("runs").value_or(1) == 1 ? "" : "s")};
+                    profile.count("runs").value_or(1) == 1 ? "" : "s", until)};
     if (const std::string version = broker.text("version"); !version.empty())
         parts.push_back("Mosquitto " + version);
     if (const std::string version = root["mqcore"].text("version"); !version.empty())

@@ -61,6 +61,7 @@ TEST_CASE("two campaigns are compared client by client") {
     REQUIRE(found);
     CHECK(found->first == "20250101T000000Z-core");
     CHECK(found->second == "later");
+    CHECK_THROWS(row(*found, "pub_qos0_max", "paho#control", "rate")); // says nothing here
     CHECK(word(row(*found, "pub_qos0_max", "paho-c", "rate")) == "slower");
     CHECK(word(row(*found, "pub_qos0_max", "gmqtt", "rate")) == "indistinguishable");
     CHECK(row(*found, "pub_qos0_max", "paho-c", "rate").comparison.ratio ==
