@@ -76,7 +76,7 @@ Result<CampaignOutcome> Campaign::run() {
         return std::move(opened).error();
 
     CampaignOutcome outcome{.folder = store_->folder()};
-    const std::vector<PlannedRun>& runs = options_.plan.runs;
+    std::vector<PlannedRun> runs = options_.plan.runs;
     const Nanoseconds whole = estimate_ns(options_.plan, options_.profile);
     for (std::size_t index = 0; index < runs.size() && outcome.ending == Ending::finished;
          ++index) {
@@ -108,6 +108,9 @@ Result<CampaignOutcome> Campaign::run() {
         }
         if (session_->is_interrupted())
             outcome.ending = Ending::interrupted;
+        if (index + 1 == runs.size() && options_.until)
+            std::ranges::copy(further_runs(options_.plan, store_->runs(), *options_.until),
+                              std::back_inserter(runs));
     }
     session_.reset();
     if (Result<void> written =

@@ -4,6 +4,7 @@
 
 #include "campaign/plan.hpp"
 #include "campaign/store.hpp"
+#include "campaign/until.hpp"
 #include "machine/topology.hpp"
 #include "session/session.hpp"
 #include "verdict/judge.hpp"
@@ -21,6 +22,7 @@ struct ClientSetup {
     std::string environment;         // folder of its language environment; empty: none
     support::Json environment_facts; // for the manifest; null: none
     driver::Options options;         // [driver.ID] of the scenarios, and the variant's own
+    std::string control_of; // id of the client that this one is once more; empty: of none
 };
 
 // Clients that do nothing: what a run with them costs is mqcore's own.
@@ -39,6 +41,7 @@ struct CampaignOptions {
     Plan plan;
     std::map<std::string, ClientSetup> setups; // by client id
     NullClients null_clients;                  // of the plan's languages and shapes
+    std::optional<Until> until;                // nothing: the plan's runs and no more
     scenario::Profile profile;
     std::filesystem::path worker_program, peer_program;
     std::filesystem::path output; // empty: a dated folder under results/

@@ -3,6 +3,7 @@
 #include "campaign/revision.hpp"
 #include "campaign/wiring.hpp"
 #include "support/file.hpp"
+#include "verdict/table.hpp"
 
 #include <algorithm>
 
@@ -44,6 +45,7 @@ Result<Json> client_json(const driver::Descriptor& client, const ClientSetup& se
     JsonObject options;
     for (const auto& [key, value] : setup.options)
         options[key] = value;
+    const Json control_of = setup.control_of.empty() ? Json(nullptr) : Json(setup.control_of);
     const auto text_or_null = [](const std::string& text) {
         return text.empty() ? Json(nullptr) : Json(text);
     };
@@ -51,6 +53,7 @@ Result<Json> client_json(const driver::Descriptor& client, const ClientSetup& se
         client.choice.is_locked() ? "" : client.id.substr(client.id.find('@') + 1);
     return Json(
         JsonObject{{"id", client.id},
+                   {"control_of", control_of},
                    {"driver", client.driver_id},
                    {"variant", text_or_null(client.variant.name)},
                    {"version", text_or_null(client.choice.version)},
@@ -62,6 +65,19 @@ Result<Json> client_json(const driver::Descriptor& client, const ClientSetup& se
                    {"files", std::move(*hashes)},
                    {"environment", setup.environment_facts},
                    {"options", std::move(options)}});
+}
+
+// What this mqcore judges by, so that a later one can tell a row that it added from one that was removed.
+JsonObject table_json() {
+    const auto ids = [](const auto& entries) {
+        JsonArray all;
+        for (const auto& entry : entries)
+            all.emplace_back(entry.id);
+        return all;
+    };
+    return {{"checks", ids(verdict::checks())},
+            {"flags", ids(verdict::flags())},
+            {"metrics", ids(verdict::metrics())}};
 }
 
 JsonObject scenario_json(const scenario::Scenario& scenario) {
@@ -149,12 +165,17 @@ Result<JsonObject> new_manifest(const CampaignOptions& options, const machine::M
                       {"state", "running"},
                       {"mqcore", JsonObject{{"version", MQCORE_VERSION},
                                             {"revision", revision()},
-                                            {"programs", std::move(programs)}}},
+                                            {"programs", std::move(programs)},
+                                            {"table", table_json()}}},
                       {"profile", JsonObject{{"name", options.profile.name},
                                              {"warmup_ns", options.profile.warmup_ns},
                                              {"window_ns", options.profile.window_ns},
                                              {"drain_ns", options.profile.drain_ns},
                                              {"runs", options.plan.runs_each}}},
+                      {"until", options.until
+                                    ? Json(JsonObject{{"width", options.until->width},
+                                                      {"runs_max", options.until->runs_max}})
+                                    : Json(nullptr)},
                       {"comparable", not_comparable_because.empty()},
                       {"not_comparable_because", texts(not_comparable_because)},
                       {"scenarios", std::move(scenarios)},

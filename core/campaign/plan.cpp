@@ -43,6 +43,11 @@ Plan make_plan(std::vector<scenario::Point> points, std::vector<driver::Descript
     return plan;
 }
 
+driver::Descriptor control_of(driver::Descriptor client) {
+    client.id += "#control";
+    return client;
+}
+
 support::Nanoseconds estimate_ns(const Plan& plan, const scenario::Profile& profile) {
     const support::Nanoseconds each =
         profile.warmup_ns + profile.window_ns + profile.drain_ns + kRunOverhead;

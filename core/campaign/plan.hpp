@@ -37,6 +37,10 @@ struct Plan {
 Plan make_plan(std::vector<scenario::Point> points, std::vector<driver::Descriptor> clients,
                std::uint32_t runs_each);
 
+// An A/A pair: the client once more under another name, with everything else the same. What differs
+// between the two is what the campaign cannot tell.
+driver::Descriptor control_of(driver::Descriptor client);
+
 // How long the runs of a plan take: their schedules and the usual overhead of a run and a session.
 support::Nanoseconds estimate_ns(const Plan& plan, const scenario::Profile& profile);
 

@@ -3,7 +3,11 @@
 #include "driver/client_reference.hpp"
 #include "support/file.hpp"
 
+#include <algorithm>
+#include <chrono>
+#include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <set>
 
 namespace mqcore::campaign {
 namespace {
@@ -13,6 +17,8 @@ using support::Error;
 using support::ErrorCode;
 using support::Json;
 using support::JsonObject;
+
+constexpr std::string_view kStandingFile = "standing.json";
 
 Error cannot_make(const fs::path& folder, const std::error_code& why) {
     return {ErrorCode::host,
@@ -91,15 +97,24 @@ support::Result<StoredCampaign> read_campaign(const fs::path& folder) {
                      fmt::format("'{}' has the format '{}', this mqcore reads '{}'",
                                  folder.string(), format, kResultsFormat),
                      {}};
-    StoredCampaign campaign{.manifest = std::move(*manifest), .runs = {}};
+    StoredCampaign campaign;
+    campaign.manifest = std::move(*manifest);
+    if (fs::exists(folder / kStandingFile)) {
+        support::Result<Json> standing = read_json(folder / kStandingFile);
+        if (!standing)
+            return std::move(standing).error();
+        campaign.standing = std::move(*standing);
+    }
     const Json* clients = support::find(campaign.manifest, "clients");
     if (!clients || !clients->is_array())
         return Error{ErrorCode::wrong_input,
                      fmt::format("'{}' has no list of clients in its manifest", folder.string()),
                      {}};
+    std::set<fs::path> expected = {folder / "manifest.json", folder / kStandingFile};
     for (const Json& client : clients->get_array()) {
         const fs::path file =
             folder / (driver::file_name_of_client(support::text_or(client, "id", "")) + ".json");
+        expected.insert(file);
         if (!fs::exists(file))
             continue; // it was refused everywhere, or the campaign ended before its first run
         support::Result<Json> document = read_json(file);
@@ -112,7 +127,26 @@ support::Result<StoredCampaign> read_campaign(const fs::path& folder) {
         for (const Json& run : runs->get_array())
             campaign.runs.push_back(run);
     }
+    std::error_code why;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, why))
+        if (entry.path().extension() == ".json" && !expected.contains(entry.path()))
+            campaign.unexpected_files.push_back(entry.path().filename().string());
+    if (why)
+        return Error{ErrorCode::host,
+                     fmt::format("cannot list '{}': {}", folder.string(), why.message()),
+                     {}};
+    std::ranges::sort(campaign.unexpected_files);
     return campaign;
+}
+
+support::Result<void> mark_standing(const fs::path& folder, std::string_view standing,
+                                    const std::string& reason) {
+    const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+    const JsonObject mark{{"format", kResultsFormat},
+                          {"standing", standing},
+                          {"reason", reason},
+                          {"at", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now))}};
+    return support::write_file_atomically(folder / kStandingFile, support::print_json_pretty(mark));
 }
 
 } // namespace mqcore::campaign

@@ -44,8 +44,15 @@ class ResultStore {
 // A finished or interrupted campaign, read back.
 struct StoredCampaign {
     support::Json manifest;
-    std::vector<support::Json> runs; // by client in the manifest's order
+    std::vector<support::Json> runs;           // by client in the manifest's order
+    std::vector<std::string> unexpected_files; // names of .json files that belong to no client
+    support::Json standing; // {"standing", "reason", "at"}, null: nobody took it back
 };
+
+// Marks a campaign as "superseded" or "retracted", in a file of its own beside the raw data, which stay
+// as they are. Replaces an earlier mark.
+support::Result<void> mark_standing(const std::filesystem::path& folder, std::string_view standing,
+                                    const std::string& reason);
 
 support::Result<StoredCampaign> read_campaign(const std::filesystem::path& folder);
 

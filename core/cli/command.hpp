@@ -16,9 +16,11 @@ namespace mqcore::cli {
 // What scripts may rely on; listed in docs/commands.md.
 enum ExitCode : int {
     kDone = 0,
-    kSomeInvalid = 1,   // done, but some runs are invalid, or a check of a driver failed
+    kSomeInvalid =
+        1, // done, but some runs are invalid, a check of a driver failed, or results differ
     kWrongInput = 2,    // scenario file or command line
     kCannotHere = 3,    // this host, a driver or the broker
+    kSlower = 4,        // `compare --fail-if-slower` found something
     kInterrupted = 130, // SIGINT or SIGTERM, as a shell has it
 };
 
@@ -43,5 +45,7 @@ std::function<int()> declare_doctor(CLI::App& app);
 std::function<int()> declare_envs(CLI::App& app);
 std::function<int()> declare_new_client(CLI::App& app);
 std::function<int()> declare_show(CLI::App& app);
+std::function<int()> declare_compare(CLI::App& app);
+std::function<int()> declare_verify(CLI::App& app);
 
 } // namespace mqcore::cli

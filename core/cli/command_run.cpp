@@ -4,7 +4,9 @@
 #include "cli/installation.hpp"
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
+#include "report/consumers.hpp"
 #include "report/table.hpp"
+#include "support/quantity.hpp"
 #include "verdict/cell.hpp"
 
 #include <CLI/App.hpp>
@@ -26,6 +28,9 @@ struct RunOptions {
     driver::EnvironmentOptions environment;
     std::string profile = "standard";
     std::uint32_t runs = 0; // 0: as the profile says
+    bool has_control = false;
+    std::string until; // empty: the plan's runs and no more
+    std::uint32_t runs_max = campaign::Until().runs_max;
     std::string output;
     std::string broker;
     std::string ca_file;
@@ -90,6 +95,7 @@ Result<campaign::CampaignOptions> prepare(const RunOptions& options,
                                        .plan = {},
                                        .setups = {},
                                        .null_clients = {},
+                                       .until = {},
                                        .profile = *profile,
                                        .worker_program = installation.worker,
                                        .peer_program = installation.peer,
@@ -112,6 +118,20 @@ Result<campaign::CampaignOptions> prepare(const RunOptions& options,
                                                            ? support::Json(nullptr)
                                                            : support::Json(environment.facts),
                                   .options = options_for(client, campaign.scenarios)});
+    }
+    if (options.has_control) {
+        const driver::Descriptor& first = chosen->clients.front();
+        driver::Descriptor control = campaign::control_of(first);
+        campaign::ClientSetup setup = campaign.setups.at(first.id);
+        setup.control_of = first.id;
+        campaign.setups.emplace(control.id, std::move(setup));
+        chosen->clients.push_back(std::move(control));
+    }
+    if (!options.until.empty()) {
+        Result<double> width = support::parse_percent(options.until);
+        if (!width)
+            return std::move(width).error();
+        campaign.until = campaign::Until{.width = *width, .runs_max = options.runs_max};
     }
     campaign.plan = campaign::make_plan(std::move(*points), std::move(chosen->clients),
                                         options.runs ? options.runs : profile->runs);
@@ -157,6 +177,7 @@ int run(const RunOptions& options) {
         return report_error(outcome.error());
     fmt::print("{}", report::campaign_table(outcome->manifest, verdict::cells_of(outcome->runs),
                                             terminal_style()));
+    fmt::print("{}", report::consumers_text(outcome->runs, terminal_style()));
     fmt::print("\nresults: {}\n", outcome->folder.string());
     std::fflush(stdout);
     if (outcome->ending == campaign::Ending::interrupted) {
@@ -228,6 +249,8 @@ void declare_selection(CLI::App& app, RunOptions& options) {
     app.add_option("--runs", options.runs, "Runs of each pair instead of the profile's number")
         ->check(CLI::Range(1u, 1000u))
         ->type_name("N");
+    app.add_flag("--control", options.has_control,
+                 "Measure the first client twice, under two names: what this campaign cannot tell");
 }
 
 } // namespace
@@ -245,6 +268,14 @@ std::function<int()> declare_run(CLI::App& app) {
     app.add_option("--broker-ca", options->ca_file,
                    "Certificate authority of a mqtts:// broker (PEM)")
         ->type_name("FILE");
+    auto* until = app.add_option("--until", options->until,
+                                 "Go on until the interval of every ratio is narrower, such as 2%")
+                      ->type_name("PERCENT");
+    app.add_option("--runs-max", options->runs_max, "With --until: most runs of each pair")
+        ->check(CLI::Range(1u, 1000u))
+        ->needs(until)
+        ->capture_default_str()
+        ->type_name("N");
     app.add_flag("--quiet", options->is_quiet, "Only the table and errors");
     app.add_flag("--dry-run", options->is_dry_run, "Show what would run and start nothing");
     return [options] { return run(*options); };

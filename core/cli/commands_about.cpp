@@ -1,6 +1,5 @@
-// Commands that tell something and run nothing on a broker: clients, show, validate, explain, doctor.
+// Commands that tell something and run nothing on a broker: clients, validate, explain, doctor.
 
-#include "campaign/store.hpp"
 #include "cli/command.hpp"
 #include "cli/installation.hpp"
 #include "cli/terminal.hpp"
@@ -8,7 +7,6 @@
 #include "report/table.hpp"
 #include "report/text_table.hpp"
 #include "scenario/reference.hpp"
-#include "verdict/cell.hpp"
 #include "verdict/explain.hpp"
 
 #include <CLI/App.hpp>
@@ -90,15 +88,6 @@ int clients(bool wants_json, const driver::EnvironmentOptions& options) {
     return kDone;
 }
 
-int show(const std::string& folder) {
-    Result<campaign::StoredCampaign> stored = campaign::read_campaign(folder);
-    if (!stored)
-        return report_error(stored.error());
-    fmt::print("{}", report::campaign_table(stored->manifest, verdict::cells_of(stored->runs),
-                                            terminal_style()));
-    return kDone;
-}
-
 int validate(const std::vector<std::string>& files, bool wants_keys, bool wants_schema) {
     if (wants_keys || wants_schema) {
         fmt::print("{}", wants_keys ? scenario::scenario_keys()
@@ -177,12 +166,6 @@ std::function<int()> declare_clients(CLI::App& app) {
     add_python_option(app, *options);
     app.add_flag("--json", *wants_json, "As JSON");
     return [=] { return clients(*wants_json, *options); };
-}
-
-std::function<int()> declare_show(CLI::App& app) {
-    auto folder = std::make_shared<std::string>();
-    app.add_option("campaign", *folder, "A results folder")->required()->type_name("DIR");
-    return [folder] { return show(*folder); };
 }
 
 std::function<int()> declare_validate(CLI::App& app) {

@@ -36,7 +36,11 @@ constexpr std::array kCommands = {
     Command{"list", "Points, clients, refused pairs and the time a run would take", declare_list},
     Command{"clients", "Clients that can be measured, with shape, capabilities and version",
             declare_clients},
-    Command{"show", "The result table of a finished campaign", declare_show},
+    Command{"show", "The result table of a campaign", declare_show},
+    Command{"compare", "Two campaigns, or clients of one: ratios with intervals and verdicts",
+            declare_compare},
+    Command{"verify", "Compute a results folder again from its raw counts and name what differs",
+            declare_verify},
     Command{"validate", "Check scenario files and run nothing", declare_validate},
     Command{"explain", "A check, flag, metric, status or point in plain words", declare_explain},
     Command{"doctor", "What this machine lacks for a run, and how to mend it", declare_doctor},
@@ -56,7 +60,7 @@ int main(int argc, char** argv) {
     app.set_version_flag("--version", "mqcore " MQCORE_VERSION);
     app.footer(
         "Exit codes: 0 done, 1 done but some runs are invalid, 2 wrong scenario or command line, "
-        "3 this host or a driver cannot do it, 130 interrupted.\n"
+        "3 this host or a driver cannot do it, 4 slower than allowed, 130 interrupted.\n"
         "A first run: mqcore run scenarios/core.toml --profile smoke");
     std::function<int()> chosen;
     for (const Command& command : kCommands) {

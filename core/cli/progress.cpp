@@ -3,6 +3,7 @@
 #include "cli/terminal.hpp"
 #include "verdict/table.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <fmt/format.h>
 
@@ -37,8 +38,9 @@ void Progress::run_started(const campaign::PlannedRun& run, std::size_t index,
     if (is_quiet_ || !is_live_)
         return;
     clear_live_line();
-    fmt::print(stderr, "[{}/{}] {} · {} · run {} · {} left", index + 1, plan_.runs.size(),
-               plan_.points[run.point].id, plan_.clients[run.client].id, run.run, minutes(left_ns));
+    fmt::print(stderr, "[{}/{}] {} · {} · run {} · {} left", index + 1,
+               std::max(index + 1, plan_.runs.size()), plan_.points[run.point].id,
+               plan_.clients[run.client].id, run.run, minutes(left_ns));
     std::fflush(stderr);
     has_live_line_ = true;
 }
@@ -49,9 +51,10 @@ void Progress::run_ended(const campaign::PlannedRun& run, std::size_t index,
     const std::string reason = support::text_or(document, "reason", "");
     const support::Json* metrics = support::find(document, "metrics");
     const double rate = metrics ? support::number_or(*metrics, "rate", 0) : 0;
-    print_line(fmt::format("[{}/{}] {} {} run {}: {}{}{}{}", index + 1, plan_.runs.size(),
-                           plan_.points[run.point].id, plan_.clients[run.client].id, run.run,
-                           status, rate > 0 ? fmt::format(", {:.0f} msgs/s", rate) : "",
+    print_line(fmt::format("[{}/{}] {} {} run {}: {}{}{}{}", index + 1,
+                           std::max(index + 1, plan_.runs.size()), plan_.points[run.point].id,
+                           plan_.clients[run.client].id, run.run, status,
+                           rate > 0 ? fmt::format(", {:.0f} msgs/s", rate) : "",
                            reason.empty() ? "" : ": " + reason, is_retried ? " (once more)" : ""));
 }
 

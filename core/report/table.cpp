@@ -1,11 +1,16 @@
 #include "report/table.hpp"
 
+#include "report/figures.hpp"
 #include "support/text.hpp"
+#include "verdict/comparison.hpp"
+#include "verdict/context.hpp"
 #include "verdict/explain.hpp"
 #include "verdict/limits.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <fmt/format.h>
+#include <map>
 #include <set>
 
 namespace mqcore::report {
@@ -20,34 +25,6 @@ using verdict::Node;
 using verdict::Status;
 
 constexpr std::string_view kUnknown = "n/a";
-
-// A number with three digits that mean something: 0.042, 4.21, 42.1, 421, 4,210.
-std::string short_number(double value) {
-    const double size = value < 0 ? -value : value;
-    if (size >= 999.5)
-        return support::format_count(static_cast<std::uint64_t>(size + 0.5));
-    return fmt::format("{:.{}f}", value, size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
-}
-
-std::string formatted(double value, verdict::Unit unit) {
-    switch (unit) {
-    case verdict::Unit::per_second:
-        return short_number(value);
-    case verdict::Unit::microseconds:
-        return support::format_duration(value * 1e3);
-    case verdict::Unit::milliseconds:
-        return support::format_duration(value * 1e6);
-    case verdict::Unit::percent:
-        return fmt::format("{:.{}f} %", value, value < 9.95 ? 1 : 0);
-    case verdict::Unit::kibibytes:
-        return fmt::format("{:.1f} MiB", value / 1024);
-    case verdict::Unit::count:
-        return value == static_cast<double>(static_cast<std::uint64_t>(value))
-                   ? support::format_count(static_cast<std::uint64_t>(value))
-                   : short_number(value);
-    }
-    return {};
-}
 
 // A column of a block: a metric, or something else of the cell.
 struct BlockColumn {
@@ -73,7 +50,9 @@ constexpr BlockColumn kIdleColumns[] = {{"connect_us", "", false},
 
 struct Block {
     Point point;
-    std::vector<const Cell*> cells; // in the manifest's order of clients; ranked at capacity
+    std::vector<const Cell*> cells; // in the manifest's order of clients; by rate at capacity
+    std::vector<verdict::ControlPair> controls;
+    std::map<const Cell*, verdict::Rank> ranks; // of capacity points; empty: there is no ranking
     std::vector<RefusedPair> refused;
     std::vector<std::string> not_run;
 };
@@ -147,11 +126,17 @@ double rate_of(const Cell& cell) {
     return found == cell.metrics.end() ? 0 : found->second.value.value_or(0);
 }
 
+bool is_control(const Block& block, const Cell* cell) {
+    return std::ranges::find(block.controls, cell, &verdict::ControlPair::control) !=
+           block.controls.end();
+}
+
 std::vector<Block> blocks_of(const Json& manifest, std::span<const Cell> cells) {
     const std::vector<RefusedPair> refused = refused_pairs(manifest);
     std::vector<Block> blocks;
     for (const Json* item : items_of(Node(&manifest)["points"])) {
-        Block block{.point = point_from(Node(item)), .cells = {}, .refused = {}, .not_run = {}};
+        Block block;
+        block.point = point_from(Node(item));
         const std::string& id = block.point.id;
         std::ranges::copy_if(refused, std::back_inserter(block.refused),
                              [&](const RefusedPair& pair) { return pair.point == id; });
@@ -169,6 +154,9 @@ std::vector<Block> blocks_of(const Json& manifest, std::span<const Cell> cells) 
         if (block.point.is_capacity)
             std::ranges::stable_sort(block.cells, std::ranges::greater{},
                                      [](const Cell* cell) { return rate_of(*cell); });
+        block.controls = verdict::controls_among(block.cells, verdict::controls_in(manifest));
+        if (block.point.is_capacity)
+            block.ranks = verdict::ranks_of(block.cells, "rate", block.controls);
         blocks.push_back(std::move(block));
     }
     return blocks;
@@ -196,7 +184,9 @@ bool is_thin(const CellMetric& metric, const verdict::MetricEntry& entry) {
 struct Legend {
     std::set<std::string> flags;
     bool has_thin = false;
-    bool has_spread = false;
+    std::set<std::string> intervals; // titles of the metrics whose interval is shown
+    bool has_ranks = false;
+    std::map<std::string, std::pair<std::size_t, std::size_t>> controls; // name: differing, all
     bool has_latency = false;
     // Client and reason: the metrics that are missing for it.
     std::vector<std::pair<std::string, std::vector<std::string>>> unavailable;
@@ -228,14 +218,28 @@ TextCell value_cell(const Cell& cell, const BlockColumn& column, Legend& legend)
             (column.is_bare ? short_number(*metric.value) : formatted(*metric.value, entry.unit))};
 }
 
-// Largest less smallest of the runs, against the median.
-TextCell spread_cell(const Cell& cell, Legend& legend) {
-    const auto found = cell.metrics.find("rate");
-    if (cell.valid_runs < 2 || found == cell.metrics.end() || found->second.value.value_or(0) <= 0)
-        return {};
-    legend.has_spread = true;
-    return {fmt::format("{:.1f} %", 100 * (*found->second.highest - *found->second.lowest) /
-                                        *found->second.value)};
+TextCell rank_cell(const Block& block, const Cell* cell) {
+    const auto found = block.ranks.find(cell);
+    if (found == block.ranks.end())
+        return {is_control(block, cell) ? "A/A" : "", Paint::dim};
+    const auto [best, worst] = found->second;
+    return {best == worst ? std::to_string(best) : fmt::format("{}-{}", best, worst)};
+}
+
+std::optional<verdict::Interval> interval_in(const Cell& cell, std::string_view metric) {
+    const auto found = cell.metrics.find(std::string(metric));
+    return found == cell.metrics.end() ? std::nullopt : verdict::interval_of(found->second);
+}
+
+TextCell interval_cell(const Cell& cell, const BlockColumn& column) {
+    const verdict::MetricEntry& entry = *verdict::find_metric(column.metric);
+    const auto interval = interval_in(cell, entry.id);
+    if (!interval)
+        return {std::string(kUnknown), Paint::dim};
+    const auto text = [&](double value) {
+        return column.is_bare ? short_number(value) : formatted(value, entry.unit);
+    };
+    return {fmt::format("{} - {}", text(interval->low), text(interval->high))};
 }
 
 TextCell flags_cell(const Cell& cell, Legend& legend) {
@@ -254,7 +258,15 @@ TextCell flags_cell(const Cell& cell, Legend& legend) {
 }
 
 std::string table_of(const Block& block, const TableStyle& style, Legend& legend) {
-    const bool is_ranked = block.point.is_capacity;
+    const bool is_ranked = !block.ranks.empty();
+    const BlockColumn& leading = *std::ranges::find(
+        columns_of(block), verdict::leading_metric(block.point), &BlockColumn::metric);
+    const bool has_interval = std::ranges::any_of(block.cells, [&](const Cell* cell) {
+        return interval_in(*cell, leading.metric).has_value();
+    });
+    legend.has_ranks |= is_ranked;
+    if (has_interval)
+        legend.intervals.insert(verdict::find_metric(leading.metric)->title);
     const bool has_regime =
         std::ranges::any_of(block.cells, [](const Cell* cell) { return !cell->regime.empty(); });
     std::vector<Column> columns;
@@ -269,26 +281,25 @@ std::string table_of(const Block& block, const TableStyle& style, Legend& legend
                                                     : std::string(column.title),
                                Align::right});
         }
-    if (is_ranked)
-        columns.push_back({"spread", Align::right});
+    if (has_interval)
+        columns.push_back({"interval", Align::right});
     columns.push_back({"runs", Align::right});
     if (has_regime)
         columns.push_back({"regime", Align::left});
     columns.push_back({"flags", Align::left});
 
     TextTable table(std::move(columns));
-    std::size_t rank = 0;
     for (const Cell* cell : block.cells) {
         if (cell->status != Status::valid)
             continue;
         std::vector<TextCell> row;
         if (is_ranked)
-            row.push_back({std::to_string(++rank)});
+            row.push_back(rank_cell(block, cell));
         row.push_back({cell->client, Paint::bold});
         for (const BlockColumn& column : shown)
             row.push_back(value_cell(*cell, column, legend));
-        if (is_ranked)
-            row.push_back(spread_cell(*cell, legend));
+        if (has_interval)
+            row.push_back(interval_cell(*cell, leading));
         row.push_back({fmt::format("{}/{}", cell->valid_runs, cell->runs),
                        cell->valid_runs == cell->runs ? Paint::none : Paint::yellow});
         if (has_regime)
@@ -299,9 +310,42 @@ std::string table_of(const Block& block, const TableStyle& style, Legend& legend
     return table.empty() ? std::string() : table.print(style.format, style.use_colour, 2);
 }
 
-// Lines below a table: what has no row in it, and why.
-std::vector<std::string> notes_of(const Block& block, const TableStyle& style) {
+// Where a client differs from itself, with how much of a difference cannot be told from that.
+std::vector<std::string> control_notes(const Block& block, Legend& legend) {
     std::vector<std::string> notes;
+    for (const auto& [client, control] : block.controls)
+        for (const BlockColumn& column : columns_of(block)) {
+            const verdict::Comparison self =
+                verdict::compare(*client, *control, column.metric, verdict::Pairing::blocks);
+            if (!self.interval)
+                continue;
+            auto& [differing, all] = legend.controls[client->client];
+            ++all;
+            if (!verdict::is_told(self))
+                continue;
+            ++differing;
+            notes.push_back(fmt::format("A/A: {} differs from itself in {} by {}: this campaign "
+                                        "cannot tell differences of that size here",
+                                        client->client, verdict::find_metric(column.metric)->title,
+                                        percent_of(*self.ratio, *self.interval)));
+        }
+    return notes;
+}
+
+// At least two clients have run often enough to be ranked.
+bool has_enough_runs(const Block& block) {
+    return std::ranges::count_if(block.cells, [](const Cell* cell) {
+               return cell->runs >= verdict::kRunsForInterval && cell->valid_runs > 0;
+           }) > 1;
+}
+
+// Lines below a table: what has no row in it, and why.
+std::vector<std::string> notes_of(const Block& block, const TableStyle& style, Legend& legend) {
+    std::vector<std::string> notes = control_notes(block, legend);
+    if (block.point.is_capacity && block.ranks.empty() && has_enough_runs(block))
+        notes.push_back(
+            fmt::format("not ranked: no two clients have {} valid runs in common blocks",
+                        verdict::kRunsForInterval));
     for (const Cell* cell : block.cells)
         if (cell->status != Status::valid)
             notes.push_back(
@@ -345,12 +389,16 @@ std::string head_of(const Json& manifest) {
     const Node root(&manifest);
     const Node profile = root["profile"];
     const Node broker = root["broker"];
+    const verdict::Number width = root["until"].number("width");
+    const std::string until = width ? fmt::format(" and more until {:g} % or {}", 100 * *width,
+                                                  root["until"].count("runs_max").value_or(0))
+                                    : "";
     std::vector<std::string> parts = {
         fmt::format("campaign {}", root.text("id")),
-        fmt::format("profile {} ({} warm-up, {} window, {} run{})", profile.text("name"),
+        fmt::format("profile {} ({} warm-up, {} window, {} run{}{})", profile.text("name"),
                     seconds_of(profile, "warmup_ns"), seconds_of(profile, "window_ns"),
                     profile.count("runs").value_or(1),
-                    profile.count("runs").value_or(1) == 1 ? "" : "s")};
+                    profile.count("runs").value_or(1) == 1 ? "" : "s", until)};
     if (const std::string version = broker.text("version"); !version.empty())
         parts.push_back("Mosquitto " + version);
     if (const std::string version = root["mqcore"].text("version"); !version.empty())
@@ -394,6 +442,16 @@ std::vector<Label> labels_of(const Json& manifest, const std::vector<Block>& blo
     std::vector<Label> labels;
     if (!root.boolean("comparable").value_or(false))
         labels.push_back({"NOT COMPARABLE", root.texts("not_comparable_because")});
+    std::size_t most = 0;
+    for (const Block& block : blocks)
+        for (const Cell* cell : block.cells)
+            most = std::max(most, cell->runs);
+    if (most > 0 && most < verdict::kRunsForInterval)
+        labels.push_back({"NO INTERVALS, NO RANKING",
+                          {fmt::format("{} of each pair, an interval needs {}: rows stand in the "
+                                       "order of what was seen, which may be chance",
+                                       most == 1 ? "one run" : fmt::format("{} runs", most),
+                                       verdict::kRunsForInterval)}});
     std::size_t missing = 0;
     for (const Block& block : blocks)
         missing += block.not_run.size();
@@ -420,8 +478,19 @@ std::string label_text(const Label& label, const TableStyle& style) {
 
 std::string legend_text(const Legend& legend, Format format) {
     std::vector<std::string> lines;
-    if (legend.has_spread)
-        lines.push_back("spread: largest less smallest of the valid runs, against their median.");
+    for (const auto& [client, counts] : legend.controls)
+        lines.push_back(
+            fmt::format("A/A control: {} against itself differs in {} of {} comparisons.", client,
+                        counts.first, counts.second));
+    if (legend.has_ranks)
+        lines.push_back(
+            "#: the places that a client may hold; those of clients that cannot be told "
+            "apart overlap.");
+    if (!legend.intervals.empty())
+        lines.push_back(fmt::format("interval: of {}, {:.0f} % bootstrap interval over the valid "
+                                    "runs ({} resamples).",
+                                    fmt::join(legend.intervals, ", "), 100 * verdict::kConfidence,
+                                    support::format_count(verdict::kResamples)));
     if (legend.has_latency)
         lines.push_back(
             "p50, p99: from the publish to the arrival (round trip: of the answer); due: "
@@ -450,7 +519,7 @@ std::string block_text(const Block& block, const TableStyle& style, Legend& lege
                           line_of(block),
                           painted(block.point.question, Paint::dim, style.use_colour));
     const std::string table = table_of(block, style, legend);
-    const std::string notes = list_of(notes_of(block, style), style.format);
+    const std::string notes = list_of(notes_of(block, style, legend), style.format);
     if (!table.empty())
         out += '\n' + table;
     if (!notes.empty())
@@ -467,6 +536,17 @@ std::string qos_words(std::uint32_t bits) {
 }
 
 } // namespace
+
+std::string standing_text(const Json& standing, const TableStyle& style) {
+    const Node node(&standing);
+    if (!node)
+        return {};
+    std::string title = node.text("standing");
+    std::ranges::transform(title, title.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    return label_text({title, {fmt::format("{} ({})", node.text("reason"), node.text("at"))}},
+                      style);
+}
 
 std::string campaign_table(const Json& manifest, std::span<const Cell> cells,
                            const TableStyle& style) {

@@ -19,8 +19,11 @@ struct TableStyle {
     bool use_colour = false;
 };
 
+// That a campaign was superseded or retracted, and why; empty for null. Stands above its table.
+std::string standing_text(const support::Json& standing, const TableStyle& style);
+
 // A campaign's result: labels first (not comparable: why), then one block a point. Capacity points are
-// ranked by rate, fixed ones show cost and latency in the manifest's order of clients, idle ones connect
+// ranked by rate where the runs bear a ranking, fixed ones show cost and latency in the manifest's order of clients, idle ones connect
 // time and footprint. Cells that are not valid are named below with their reasons, refused pairs with
 // what the driver lacks. `manifest` as in docs/results.schema.json.
 std::string campaign_table(const support::Json& manifest, std::span<const verdict::Cell> cells,

@@ -31,6 +31,8 @@ constexpr Unit kRateUnits[] = {{"/s", 1}, {"/min", 1. / 60}};
 constexpr Unit kTimeUnits[] = {{"s", 1},     {"ms", 1e-3}, {"us", 1e-6}, {"\xC2\xB5s", 1e-6},
                                {"ns", 1e-9}, {"min", 60},  {"h", 3600}};
 
+constexpr Unit kShareUnits[] = {{"%", 0.01}};
+
 // What a refused quantity should have looked like.
 struct Expected {
     std::string_view what;    // "a size"
@@ -58,6 +60,10 @@ Result<double> parse_rate(std::string_view text) {
 
 Result<double> parse_seconds(std::string_view text) {
     return parse(text, kTimeUnits, {"a time", "\"2s\" or \"500ms\""});
+}
+
+Result<double> parse_percent(std::string_view text) {
+    return parse(text, kShareUnits, {"a share", "\"2%\""});
 }
 
 std::string print_bytes(std::uint64_t bytes) {

@@ -17,6 +17,8 @@ Result<std::uint64_t> parse_bytes(std::string_view text);
 Result<double> parse_rate(std::string_view text);
 // "2s", "500ms", "250us", "1.5min": seconds.
 Result<double> parse_seconds(std::string_view text);
+// "2%", "0.5%": a share, 0.02 and 0.005.
+Result<double> parse_percent(std::string_view text);
 
 // The shortest exact spelling: "256B", "16KiB", "1MiB", "100kB".
 std::string print_bytes(std::uint64_t bytes);

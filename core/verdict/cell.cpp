@@ -36,12 +36,6 @@ Status status_in(const Json& run) {
     return status_of(support::text_or(run, "status", "")).value_or(Status::invalid);
 }
 
-double median(std::vector<double> values) {
-    std::ranges::sort(values);
-    const std::size_t middle = values.size() / 2;
-    return values.size() % 2 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
 std::optional<measure::Histogram> merged(std::span<const Json* const> runs,
                                          const MetricEntry& entry) {
     std::optional<measure::Histogram> all;
@@ -60,20 +54,17 @@ CellMetric aggregate_metric(std::span<const Json* const> valid, const MetricEntr
     std::vector<double> values;
     for (const Json* document : valid) {
         const Node run(document);
-        if (const Number value = run["metrics"].number(entry.id))
+        if (const Number value = run["metrics"].number(entry.id)) {
+            metric.by_run[run.count("run").value_or(0)] = *value;
             values.push_back(*value);
-        else if (metric.unavailable.empty())
+        } else if (metric.unavailable.empty())
             metric.unavailable = run["metrics_unavailable"].text(entry.id);
     }
     if (values.empty())
         return metric;
     metric.unavailable.clear();
-    metric.lowest = std::ranges::min(values);
-    metric.highest = std::ranges::max(values);
-    metric.value = median(values);
-    if (entry.histogram.empty())
-        return metric;
-    if (const auto all = merged(valid, entry)) {
+    metric.value = median_of(values);
+    if (const auto all = entry.histogram.empty() ? std::nullopt : merged(valid, entry)) {
         metric.samples = all->count();
         const auto at = entry.quantile >= 1 ? all->max() : all->quantile(entry.quantile);
         metric.value = static_cast<double>(*at) * 1e-3;
@@ -103,6 +94,17 @@ void add_metrics(Cell& cell, std::span<const Json* const> valid) {
 }
 
 } // namespace
+
+std::optional<Interval> interval_of(const CellMetric& metric) {
+    std::vector<double> values;
+    for (const auto& [run, value] : metric.by_run)
+        values.push_back(value);
+    const auto interval = interval_of_median(values);
+    if (!interval)
+        return std::nullopt;
+    return Interval{.low = std::max(0., std::min(interval->low, *metric.value)),
+                    .high = std::max(interval->high, *metric.value)};
+}
 
 Cell aggregate(std::span<const Json> runs) {
     Cell cell;

@@ -2,6 +2,7 @@
 // A cell: all runs of one client on one point. Only valid runs enter its numbers: medians of the runs'
 // metrics, and percentiles of their merged histograms. Reads judged run documents.
 
+#include "verdict/statistics.hpp"
 #include "verdict/table.hpp"
 
 #include <map>
@@ -12,11 +13,15 @@
 namespace mqcore::verdict {
 
 struct CellMetric {
-    Number value;            // median of the valid runs, or of their merged histogram
-    Number lowest, highest;  // over the valid runs
-    Count samples;           // behind a percentile
-    std::string unavailable; // why there is no value
+    Number value; // median of the valid runs, or of their merged histogram
+    std::map<std::uint64_t, double> by_run; // of each valid run, by its number
+    Count samples;                          // behind a percentile
+    std::string unavailable;                // why there is no value
 };
+
+// Of the runs' median, reaching at least to the value, and never below 0. Nothing with fewer than
+// kRunsForInterval values. Computed on demand: 2,000 resamples are not free.
+std::optional<Interval> interval_of(const CellMetric& metric);
 
 struct Cell {
     std::string client, point;

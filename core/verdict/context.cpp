@@ -52,4 +52,13 @@ Context context_from_manifest(const support::Json& manifest) {
     return context;
 }
 
+std::vector<Control> controls_in(const support::Json& manifest) {
+    std::vector<Control> controls;
+    if (const Node clients = Node(&manifest)["clients"]; clients && clients.json()->is_array())
+        for (const support::Json& item : clients.json()->get_array())
+            if (const std::string client = Node(&item).text("control_of"); !client.empty())
+                controls.push_back({.client = client, .control = Node(&item).text("id")});
+    return controls;
+}
+
 } // namespace mqcore::verdict

@@ -39,4 +39,11 @@ struct Context {
 // "harness_floor": {"rows": [{"clients": [id], "publish": {"best_ns"}, "receive": {"best_ns"}}]}}.
 Context context_from_manifest(const support::Json& manifest);
 
+// An A/A pair of a campaign: one client under two names.
+struct Control {
+    std::string client, control;
+};
+// Reads {"clients": [{"id", "control_of"}]}.
+std::vector<Control> controls_in(const support::Json& manifest);
+
 } // namespace mqcore::verdict

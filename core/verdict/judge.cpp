@@ -34,17 +34,6 @@ std::string regime_of(const RunView& run) {
     return slept == 0 ? "saturated" : slept >= kSleepingShare * waits ? "sleeping" : "mixed";
 }
 
-void decide(Judgement& judgement) {
-    for (const Status deciding : {Status::unsupported, Status::invalid, Status::not_sustained})
-        for (const CheckResult& check : judgement.checks)
-            if (check.finding.status == deciding) {
-                judgement.status = deciding;
-                judgement.party = check.finding.party;
-                judgement.reason = fmt::format("{}: {}", check.id, check.finding.detail);
-                return;
-            }
-}
-
 Json text_or_null(std::string_view text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 } // namespace
@@ -64,6 +53,20 @@ Judgement judge(const Json& document, const Context& context) {
             judgement.metrics.push_back({entry.id, entry.compute(run)});
     decide(judgement);
     return judgement;
+}
+
+void decide(Judgement& judgement) {
+    judgement.status = Status::valid;
+    judgement.party.reset();
+    judgement.reason.clear();
+    for (const Status deciding : {Status::unsupported, Status::invalid, Status::not_sustained})
+        for (const CheckResult& check : judgement.checks)
+            if (check.finding.status == deciding) {
+                judgement.status = deciding;
+                judgement.party = check.finding.party;
+                judgement.reason = fmt::format("{}: {}", check.id, check.finding.detail);
+                return;
+            }
 }
 
 JsonObject to_json(const Judgement& judgement) {

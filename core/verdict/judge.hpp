@@ -40,6 +40,8 @@ struct Judgement {
 // the client. Else not_sustained when any check found that, else valid. The
 // reason is the first check (table order) that found what was decided.
 Judgement judge(const support::Json& run, const Context& context);
+// Sets status, reason and party from the checks that the judgement holds; judge() ends with it.
+void decide(Judgement& judgement);
 
 // {"status", "reason", "party", "regime", "checks", "flags", "metrics", "metrics_unavailable"}
 support::JsonObject to_json(const Judgement& judgement);

@@ -211,4 +211,46 @@ inline CampaignDocuments campaign_documents() {
     return campaign;
 }
 
+// Three blocks of two points with a control: paho-c ahead of two that cannot be told apart, and a client
+// that differs from itself in processor time.
+inline CampaignDocuments control_campaign() {
+    struct Client {
+        const char* id;
+        std::uint64_t rates[3];
+        std::uint64_t cpu_ms[3];
+    };
+    CampaignDocuments campaign;
+    for (const Client& client :
+         {Client{"gmqtt", {40'110, 38'870, 41'020}, {2100, 2150, 2120}},
+          Client{"paho", {40'702, 39'190, 40'100}, {2000, 2030, 2010}},
+          Client{"paho-c", {90'204, 88'919, 91'000}, {600, 610, 605}},
+          Client{"paho#control", {40'500, 39'300, 40'250}, {2200, 2230, 2215}}})
+        for (const std::uint64_t number : {1u, 2u, 3u}) {
+            Json fast = placed(pub_document(0, 0), client.id, "pub_qos0_max", number, "How many?");
+            const std::uint64_t window = client.rates[number - 1] * 8;
+            const std::uint64_t total = window * 5 / 4;
+            at(fast, "client.report.send") = send_report({total, window, false, 0});
+            at(fast, "peer.report.receive") = receive_report(total, window, false);
+            at(fast, "peer.report.receive.transit") =
+                histogram_of(2000, 100'000 + number * 1000, 100);
+            set_counters(fast, total, 0);
+            campaign.runs.push_back(std::move(fast));
+            Json fixed = placed(pub_document(), client.id, "pub_qos1_fixed", number, "What cost?");
+            const std::uint64_t cpu_ns = client.cpu_ms[number - 1] * kMillion;
+            at(fixed, "resources.client") = client_use_of(cpu_ns / 2, cpu_ns / 2);
+            campaign.runs.push_back(std::move(fixed));
+        }
+    campaign.manifest = manifest_document(
+        {campaign.runs[0].as_object().at("spec"), campaign.runs[1].as_object().at("spec")});
+    at(campaign.manifest, "profile.runs") = 3;
+    at(campaign.manifest, "refused") = JsonArray{};
+    Json control = client_document("paho#control", "Eclipse Paho Python", "sync", {"3.1.1", "5"});
+    control.as_object()["control_of"] = "paho";
+    at(campaign.manifest, "clients").as_array().push_back(std::move(control));
+    const verdict::Context context = verdict::context_from_manifest(campaign.manifest);
+    for (Json& run : campaign.runs)
+        verdict::judge_into(run, context);
+    return campaign;
+}
+
 } // namespace mqcore::tests

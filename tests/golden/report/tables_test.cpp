@@ -1,6 +1,9 @@
 // The terminal's tables, to the byte, and the results folder of the same campaign, which the schema of
 // the result format is tested with (tests/integration/results_schema_test.py).
 
+#include "report/comparison.hpp"
+#include "report/consumers.hpp"
+#include "report/export.hpp"
 #include "report/table.hpp"
 #include "support/campaign_documents.hpp"
 #include "support/catch.hpp"
@@ -16,6 +19,13 @@ const std::filesystem::path kFolder =
 
 std::string table_of(const CampaignDocuments& campaign, const report::TableStyle& style) {
     return report::campaign_table(campaign.manifest, verdict::cells_of(campaign.runs), style);
+}
+
+campaign::StoredCampaign stored(CampaignDocuments documents) {
+    campaign::StoredCampaign campaign;
+    campaign.manifest = std::move(documents.manifest);
+    campaign.runs = std::move(documents.runs);
+    return campaign;
 }
 
 scenario::Point point(const char* id, scenario::Kind kind, std::uint32_t qos,
@@ -78,6 +88,41 @@ TEST_CASE("a campaign that is not comparable and was interrupted says so first")
     at(campaign.manifest, "state") = "interrupted";
     campaign.runs.resize(4);
     check_golden(kFolder / "campaign-interrupted.txt", table_of(campaign, {}));
+}
+
+TEST_CASE("a campaign with blocks enough has intervals, shared places and an A/A pair") {
+    const CampaignDocuments campaign = control_campaign();
+    check_golden(kFolder / "campaign-control.txt", table_of(campaign, {}));
+    check_golden(kFolder / "campaign-control.json",
+                 support::print_json_pretty(report::campaign_json(
+                     campaign.manifest, nullptr, verdict::cells_of(campaign.runs))));
+}
+
+TEST_CASE("clients of one campaign compared") {
+    const auto comparison = campaign::compare_clients(
+        stored(control_campaign()), {.clients = {"paho", "gmqtt", "paho-c"},
+                                     .metrics = {"rate", "cpu_us_per_message", "transit_p99_us"}});
+    REQUIRE(comparison);
+    check_golden(kFolder / "comparison.txt", report::comparison_table(*comparison, {}));
+    check_golden(kFolder / "comparison.md",
+                 report::comparison_table(*comparison, {.format = report::Format::markdown}));
+    check_golden(kFolder / "comparison.csv", report::comparison_csv(*comparison));
+    check_golden(kFolder / "comparison.json",
+                 support::print_json_pretty(report::comparison_json(*comparison)));
+}
+
+TEST_CASE("who consumed what behind the runs that failed") {
+    check_golden(kFolder / "consumers.txt", report::consumers_text(campaign_documents().runs, {}));
+    CHECK(report::consumers_text(control_campaign().runs, {}).empty());
+}
+
+TEST_CASE("a campaign that was taken back says so, and why") {
+    const Json standing = JsonObject{{"standing", "retracted"},
+                                     {"reason", "the broker's core was shared"},
+                                     {"at", "2025-01-02T00:00:00Z"}};
+    CHECK(report::standing_text(standing, {}) ==
+          "RETRACTED:\n  the broker's core was shared (2025-01-02T00:00:00Z)\n");
+    CHECK(report::standing_text(nullptr, {}).empty());
 }
 
 TEST_CASE("points and refused pairs of mqcore list") {

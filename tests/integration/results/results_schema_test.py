@@ -99,6 +99,17 @@ class ResultsSchema(unittest.TestCase):
                 problems = results_schema.problems_of(folder)
                 self.assertTrue(any(expected in problem for problem in problems), problems)
 
+    def test_a_mark_is_accepted_and_one_without_a_reason_refused(self):
+        mark = {"format": "mqcore-results/1", "standing": "retracted", "reason": "why",
+                "at": "2025-01-01T00:00:00Z"}
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = pathlib.Path(temporary) / "results"
+            shutil.copytree(FIXTURE, folder)
+            (folder / "standing.json").write_text(json.dumps(mark), encoding="utf-8")
+            self.assertEqual(results_schema.problems_of(folder), [])
+            (folder / "standing.json").write_text(json.dumps(mark | {"reason": ""}), encoding="utf-8")
+            self.assertTrue(any("reason" in p for p in results_schema.problems_of(folder)))
+
     def test_half_a_file_is_refused(self):
         with tempfile.TemporaryDirectory() as temporary:
             folder = pathlib.Path(temporary) / "results"

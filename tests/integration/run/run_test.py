@@ -88,6 +88,21 @@ class AHonestRun(MqcoreTest):
         self.assertRegex(versions["paho-c"], r"^\d+\.\d+\.\d+$")
         self.assertIsNone(versions["null"])  # there is no library
 
+    def test_an_a_a_pair_runs_until_it_is_known_and_verifies(self) -> None:
+        code, out, err = self.start_run("--points", "pub", "--runs", "1", "--control",
+                                        "--until", "1000%", "--runs-max", "5").finish()
+        self.assertEqual(code, 0, err)
+        self.assertIn("A/A control: paho-c against itself", out)
+        clients = {client["id"]: client["control_of"] for client in self.manifest()["clients"]}
+        self.assertEqual(clients, {"paho-c": None, "paho-c#control": "paho-c"})
+        # Three blocks make an interval, and any is narrower than this.
+        for client in clients:
+            self.assertEqual({run["run"] for run in self.runs(client)}, {1, 2, 3})
+        code, out, _ = self.start("verify", "out").finish()
+        self.assertEqual(code, 0, out)
+        self.assertIn("0 differences, 0 faults", out)
+        self.assertNotIn("note:", out)
+
     def test_a_results_folder_is_never_written_over(self) -> None:
         (self.folder / "out").mkdir()
         (self.folder / "out" / "precious").write_text("old")

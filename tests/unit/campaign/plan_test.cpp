@@ -71,3 +71,12 @@ TEST_CASE("points are selected by shell patterns, and one that matches nothing i
     REQUIRE_FALSE(none);
     REQUIRE(none.error().hint == "did you mean 'pub_qos0_max'?");
 }
+
+TEST_CASE("a control is the same client under a name of its own") {
+    const driver::Descriptor control = control_of(client("a", MQCORE_QOS1));
+    REQUIRE(control.id == "a#control");
+    REQUIRE(control.claims.publish_qos == MQCORE_QOS1);
+    const Plan plan = make_plan({point("p")}, {client("a"), client("b"), control}, 3);
+    REQUIRE(order(plan) == std::vector<std::string>{"a", "b", "a#control", "b", "a#control", "a",
+                                                    "a#control", "a", "b"});
+}

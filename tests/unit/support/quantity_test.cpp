@@ -25,6 +25,8 @@ TEST_CASE("rates and times are read as people write them") {
     CHECK(*parse_seconds("250\xC2\xB5s") == Approx(250e-6));
     CHECK(*parse_seconds("1.5min") == 90);
     CHECK(*parse_seconds("1h") == 3600);
+    CHECK(*parse_percent("2%") == Approx(0.02));
+    CHECK(*parse_percent("0.5 %") == Approx(0.005));
 }
 
 TEST_CASE("what only looks like a quantity is refused") {
@@ -36,6 +38,8 @@ TEST_CASE("what only looks like a quantity is refused") {
         CHECK_FALSE(parse_rate(text));
     for (const char* text : {"2", "2 sec", "2S", "s", "2m"})
         CHECK_FALSE(parse_seconds(text));
+    for (const char* text : {"2", "0.02", "2 percent", "%", "-2%"})
+        CHECK_FALSE(parse_percent(text));
 }
 
 TEST_CASE("the hint is what was most likely meant") {

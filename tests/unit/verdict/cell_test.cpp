@@ -37,10 +37,15 @@ TEST_CASE("a cell's value is the median of its valid runs") {
     CHECK(odd.runs == 3);
     CHECK(odd.valid_runs == 3);
     CHECK(*odd.metrics.at("rate").value == Approx(1200));
-    CHECK(*odd.metrics.at("rate").lowest == Approx(1000));
-    CHECK(*odd.metrics.at("rate").highest == Approx(1800));
+    CHECK(odd.metrics.at("rate").by_run ==
+          std::map<std::uint64_t, double>{{1, 1000.}, {2, 1800.}, {3, 1200.}});
+    const auto interval = interval_of(odd.metrics.at("rate"));
+    REQUIRE(interval);
+    CHECK(interval->low < 1000);
+    CHECK(interval->high > 1800);
     const Cell even = aggregate(std::vector<Json>{pub_at(1000, 1), pub_at(1800, 2)});
     CHECK(*even.metrics.at("rate").value == Approx(1400));
+    CHECK_FALSE(interval_of(even.metrics.at("rate"))); // two runs bear none
 }
 
 TEST_CASE("a cell's percentiles are those of the merged histogram") {
