@@ -145,6 +145,7 @@ Result<JsonObject> new_manifest(const CampaignOptions& options, const machine::M
                                              {"window_ns", options.profile.window_ns},
                                              {"drain_ns", options.profile.drain_ns},
                                              {"runs", options.plan.runs_each}}},
+                      {"seed", options.plan.seed},
                       {"comparable", not_comparable_because.empty()},
                       {"not_comparable_because", texts(not_comparable_because)},
                       {"scenarios", std::move(scenarios)},

@@ -24,6 +24,7 @@ struct RunOptions {
     std::vector<std::string> points;
     std::string profile = "standard";
     std::uint32_t runs = 0; // 0: as the profile says
+    std::uint64_t seed = 0;
     std::string output;
     std::string broker;
     std::string ca_file;
@@ -93,7 +94,7 @@ Result<campaign::CampaignOptions> prepare(const RunOptions& options,
         campaign.setups.emplace(client.id, std::move(setup));
     }
     campaign.plan = campaign::make_plan(std::move(*points), std::move(chosen->clients),
-                                        options.runs ? options.runs : profile->runs);
+                                        options.runs ? options.runs : profile->runs, options.seed);
     return campaign;
 }
 
@@ -204,6 +205,9 @@ void declare_selection(CLI::App& app, RunOptions& options) {
         ->type_name("NAME");
     app.add_option("--runs", options.runs, "Runs of each pair instead of the profile's number")
         ->check(CLI::Range(1u, 1000u))
+        ->type_name("N");
+    app.add_option("--seed", options.seed, "Draws the order of the clients on each point")
+        ->capture_default_str()
         ->type_name("N");
 }
 
