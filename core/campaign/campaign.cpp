@@ -33,6 +33,10 @@ constexpr measure::Schedule kCeilingSchedule{.start_ns = 0,
                                              .warmup_ns = 300 * support::kMillisecond,
                                              .window_ns = 1'000 * support::kMillisecond,
                                              .drain_ns = 200 * support::kMillisecond};
+constexpr measure::Schedule kAcknowledgementSchedule{.start_ns = 0,
+                                                     .warmup_ns = 200 * support::kMillisecond,
+                                                     .window_ns = 1'000 * support::kMillisecond,
+                                                     .drain_ns = 50 * support::kMillisecond};
 
 constexpr const char* kTimeForm = "{:%Y-%m-%dT%H:%M:%SZ}";
 
@@ -57,6 +61,7 @@ class Campaign {
     std::size_t runs_done() const;
     RunKey key_of(const PlannedRun& planned) const;
     Result<void> measure_ceilings();
+    void measure_acknowledgement();
     // Nothing: interrupted before it was judged.
     Result<std::optional<Json>> attempt(const PlannedRun& planned, std::uint32_t attempt);
     // A client said in a run that it cannot do the point: the pair is refused from here on. False: it
@@ -298,7 +303,37 @@ Result<void> Campaign::measure_ceilings() {
                                        {"receive_offer", *rate * kOfferShare}});
     }
     manifest_["ceilings"] = ceilings_;
+    measure_acknowledgement();
     return {};
+}
+
+// Nobody subscribes, so that the broker does nothing but acknowledge.
+void Campaign::measure_acknowledgement() {
+    const Point point{.id = "acknowledgement",
+                      .kind = Kind::sub,
+                      .qos = 1,
+                      .is_capacity = true,
+                      .topic = "acknowledgement"};
+    measure::PeerSpec source = *wire(point, {.tag = new_tag()}).peer;
+    source.send->window = 1;
+    Result<measure::Histogram> times =
+        session_->acknowledgement(source, kAcknowledgementSchedule, store_->logs() / "ceiling.log");
+    JsonObject told{{"qos", point.qos},
+                    {"protocol", measure::name_of(point.protocol)},
+                    {"payload_bytes", point.payload_bytes}};
+    if (times && times->count() > 0) {
+        told["count"] = times->count();
+        told["mean_ns"] = *times->mean();
+        for (const auto& [name, quantile] :
+             {std::pair("p50_ns", 0.5), {"p90_ns", 0.9}, {"p99_ns", 0.99}, {"p999_ns", 0.999}})
+            told[name] = *times->quantile(quantile);
+        told["max_ns"] = *times->max();
+    } else {
+        told["count"] = 0;
+        told["unavailable"] = times ? std::string("nothing was acknowledged")
+                                    : session::without_personal_paths(one_line(times.error()));
+    }
+    manifest_["acknowledgement"] = std::move(told);
 }
 
 std::optional<double> Campaign::ceiling_for(const Point& point) const {
