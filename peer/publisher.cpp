@@ -22,7 +22,8 @@ Publisher::Publisher(PacketStream& stream, Protocol protocol, std::uint8_t qos,
                      const measure::Schedule& schedule, std::vector<std::uint8_t> properties)
     : stream_(stream), protocol_(protocol), schedule_(schedule), qos_(qos),
       properties_(std::move(properties)), window_(effective_window(qos, window, receive_maximum)),
-      ends_(qos == 0 ? window_ : 0), handshakes_(qos == 0 ? 0 : kPacketIds + 1, Handshake::none) {}
+      ends_(qos == 0 ? window_ : 0), handshakes_(qos == 0 ? 0 : kPacketIds + 1, Handshake::none),
+      is_alone_(qos != 0 && window_ == 1) {}
 
 // --- measured path begins ---
 
@@ -45,6 +46,7 @@ std::uint8_t* Publisher::publish(std::string_view topic, std::size_t payload_byt
     }
     ++unfinished_;
     ++sent_;
+    sent_at_ = now;
     if (schedule_.in_window(now))
         ++sent_window_;
     return payload;
@@ -93,6 +95,8 @@ void Publisher::on_ack(PacketType type, const AckView& ack, Nanoseconds now) {
 
 void Publisher::finish(std::uint16_t packet_id, std::uint8_t reason_code, Nanoseconds now) {
     handshakes_[packet_id] = Handshake::none;
+    if (is_alone_ && schedule_.in_window(sent_at_))
+        acknowledged_.record(now - sent_at_);
     if (!is_failure(reason_code)) [[likely]]
         return complete(now);
     --unfinished_;
@@ -109,6 +113,7 @@ support::JsonObject Publisher::report() const {
                                {"window", window_},       {"unknown_acks", unknown_acks_}};
     report["first_failure"] =
         first_failure_.empty() ? support::Json(nullptr) : support::Json(first_failure_);
+    report["acknowledged"] = is_alone_ ? acknowledged_.to_json() : support::Json(nullptr);
     return report;
 }
 

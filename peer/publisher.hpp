@@ -35,7 +35,7 @@ class Publisher {
     // Error codes that the server has answered, for people: empty, or the first of them.
     const std::string& first_failure() const { return first_failure_; }
     // {"sent", "sent_window", "completed", "completed_window", "failed", "unfinished", "window",
-    //  "unknown_acks", "first_failure"}
+    //  "unknown_acks", "first_failure", "acknowledged"}
     support::JsonObject report() const;
 
   private:
@@ -70,6 +70,11 @@ class Publisher {
     std::uint64_t failed_ = 0;
     std::uint64_t unknown_acks_ = 0; // for an identifier that waits for nothing of the kind
     std::string first_failure_;
+    // With one in flight at a time: from the publish to its last acknowledgement, of those sent in the
+    // schedule's window.
+    bool is_alone_;
+    Nanoseconds sent_at_ = 0;
+    measure::Histogram acknowledged_;
 };
 
 } // namespace mqcore::peer

@@ -2,6 +2,7 @@
 
 #include "campaign/harness_cost.hpp"
 #include "campaign/manifest.hpp"
+#include "campaign/resume.hpp"
 #include "campaign/wiring.hpp"
 #include "driver/client_reference.hpp"
 
@@ -9,6 +10,7 @@
 #include <chrono>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <random>
 #include <set>
 
@@ -32,6 +34,12 @@ constexpr measure::Schedule kCeilingSchedule{.start_ns = 0,
                                              .warmup_ns = 300 * support::kMillisecond,
                                              .window_ns = 1'000 * support::kMillisecond,
                                              .drain_ns = 200 * support::kMillisecond};
+constexpr measure::Schedule kAcknowledgementSchedule{.start_ns = 0,
+                                                     .warmup_ns = 200 * support::kMillisecond,
+                                                     .window_ns = 1'000 * support::kMillisecond,
+                                                     .drain_ns = 50 * support::kMillisecond};
+
+constexpr const char* kTimeForm = "{:%Y-%m-%dT%H:%M:%SZ}";
 
 std::string utc_now(const char* form) {
     return fmt::format(fmt::runtime(form), fmt::gmtime(std::chrono::system_clock::to_time_t(
@@ -40,25 +48,33 @@ std::string utc_now(const char* form) {
 
 class Campaign {
   public:
-    Campaign(const CampaignOptions& options, Watcher& watcher)
-        : options_(options), watcher_(watcher) {}
+    Campaign(const CampaignOptions& options, Watcher& watcher, std::optional<ResultStore> resumed)
+        : options_(options), watcher_(watcher), is_resumed_(resumed), store_(std::move(resumed)) {}
 
     Result<CampaignOutcome> run();
 
   private:
     Result<void> open();
+    Result<void> make_folder();
     void discard_folder();
+    // Takes the stored manifest over, or says what is not as it was.
+    Result<void> take_up(const JsonObject& fresh);
+    std::size_t runs_done() const;
+    RunKey key_of(const PlannedRun& planned) const;
     Result<void> measure_ceilings();
+    void measure_acknowledgement();
     // Nothing: interrupted before it was judged.
     Result<std::optional<Json>> attempt(const PlannedRun& planned, std::uint32_t attempt);
-    // A client said in a run that it cannot do the point: the pair is refused from here on.
-    Result<void> refuse(const PlannedRun& planned, const Json& document);
+    // A client said in a run that it cannot do the point: the pair is refused from here on. False: it
+    // is already.
+    bool note_refusal(const Json& run);
     Result<void> write_manifest(std::string_view state);
     std::optional<double> ceiling_for(const Point& point) const;
     std::uint32_t new_tag();
 
     const CampaignOptions& options_;
     Watcher& watcher_;
+    const bool is_resumed_;
     machine::CorePlan cores_;
     JsonObject manifest_;
     std::vector<std::string> not_comparable_because_;
@@ -66,7 +82,8 @@ class Campaign {
     std::unique_ptr<session::Session> session_;
     verdict::Context context_;
     JsonArray ceilings_;
-    std::set<std::pair<std::size_t, std::size_t>> refused_; // point and client, at run time
+    std::set<std::pair<std::string, std::string>> refused_; // point and client, at run time
+    std::map<RunKey, Attempted> attempted_;
     std::set<std::uint32_t> used_tags_;
     std::random_device random_;
 };
@@ -80,16 +97,20 @@ Result<CampaignOutcome> Campaign::run() {
     const Nanoseconds whole = estimate_ns(options_.plan, options_.profile);
     for (std::size_t index = 0; index < runs.size() && outcome.ending == Ending::finished;
          ++index) {
-        if (refused_.contains({runs[index].point, runs[index].client}))
+        const RunKey key = key_of(runs[index]);
+        if (refused_.contains({std::get<0>(key), std::get<1>(key)}))
             continue;
-        watcher_.run_started(runs[index], index, whole * (runs.size() - index) / runs.size());
-        bool is_valid_enough = false;
-        for (std::uint32_t n = 1; n <= kAttempts && !is_valid_enough; ++n) {
-            Result<std::optional<Json>> document = attempt(runs[index], n);
+        Attempted& done = attempted_[key];
+        if (!done.is_settled && done.attempts < kAttempts)
+            watcher_.run_started(runs[index], index, whole * (runs.size() - index) / runs.size());
+        while (!done.is_settled && done.attempts < kAttempts) {
+            Result<std::optional<Json>> document = attempt(runs[index], done.attempts + 1);
             if (!document) {
                 // What is finished is stored already; say in the manifest that the rest is missing.
                 if (Result<void> written = write_manifest("interrupted"); !written)
                     watcher_.note(support::one_line(written.error()));
+                watcher_.note(fmt::format("`mqcore run --resume {}` goes on with the campaign",
+                                          store_->folder().string()));
                 return std::move(document).error();
             }
             if (!*document) {
@@ -97,15 +118,17 @@ Result<CampaignOutcome> Campaign::run() {
                 break;
             }
             const std::string status = support::text_or(**document, "status", "");
-            is_valid_enough = status != name_of(verdict::Status::invalid);
+            ++done.attempts;
+            done.is_settled = status != name_of(verdict::Status::invalid);
             if (status == name_of(verdict::Status::unsupported))
-                if (Result<void> refused = refuse(runs[index], **document); !refused)
-                    return std::move(refused).error();
-            const bool is_retried = !is_valid_enough && n < kAttempts;
-            watcher_.run_ended(runs[index], index, **document, is_retried);
-            if (!is_valid_enough && !is_retried)
-                ++outcome.invalid_runs;
+                if (note_refusal(**document))
+                    if (Result<void> written = write_manifest("running"); !written)
+                        return std::move(written).error();
+            watcher_.run_ended(runs[index], index, **document,
+                               !done.is_settled && done.attempts < kAttempts);
         }
+        if (!done.is_settled && done.attempts == kAttempts)
+            ++outcome.invalid_runs;
         if (session_->is_interrupted())
             outcome.ending = Ending::interrupted;
         if (index + 1 == runs.size() && options_.until)
@@ -135,13 +158,9 @@ Result<void> Campaign::open() {
     if (options_.external_broker)
         not_comparable_because_.push_back("the broker was not started by mqcore");
 
-    Result<ResultStore> store = ResultStore::create(
-        options_.output, "results",
-        fmt::format("{}-{}", utc_now("{:%Y%m%dT%H%M%SZ}"), options_.scenarios.front().suite));
-    if (!store)
-        return std::move(store).error();
-    store_ = std::move(*store);
-
+    if (!is_resumed_)
+        if (Result<void> made = make_folder(); !made)
+            return made;
     Result<std::unique_ptr<session::Session>> session = session::Session::start(
         {.worker_program = options_.worker_program,
          .peer_program = options_.peer_program,
@@ -160,26 +179,101 @@ Result<void> Campaign::open() {
 
     Result<JsonObject> manifest =
         new_manifest(options_, facts, cores_, *session_, not_comparable_because_,
-                     store_->folder().filename().string(), utc_now("{:%Y-%m-%dT%H:%M:%SZ}"));
+                     store_->folder().filename().string(), utc_now(kTimeForm));
     if (!manifest)
         return std::move(manifest).error();
-    manifest_ = std::move(*manifest);
-    Result<Json> floor = measure_floor(options_);
-    if (!floor) {
-        discard_folder();
-        return std::move(floor).error();
+    if (is_resumed_) {
+        if (Result<void> taken = take_up(*manifest); !taken)
+            return taken;
+    } else {
+        manifest_ = std::move(*manifest);
+        Result<Json> floor = measure_floor(options_);
+        if (!floor) {
+            discard_folder();
+            return std::move(floor).error();
+        }
+        manifest_["harness_floor"] = std::move(*floor);
     }
-    manifest_["harness_floor"] = std::move(*floor);
-    watcher_.started(options_, store_->folder(), not_comparable_because_);
-    if (Result<void> measured = measure_ceilings(); !measured)
-        return measured;
+    manifest_["sessions"].as_array().push_back(
+        JsonObject{{"started", utc_now(kTimeForm)}, {"ended", nullptr}, {"state", "running"}});
+    watcher_.started(options_, store_->folder(), not_comparable_because_, runs_done());
+    if (!is_resumed_)
+        if (Result<void> measured = measure_ceilings(); !measured)
+            return measured;
+    context_ = verdict::context_from_manifest(manifest_);
     return write_manifest("running");
+}
+
+Result<void> Campaign::make_folder() {
+    Result<ResultStore> store = ResultStore::create(
+        options_.output, "results",
+        fmt::format("{}-{}", utc_now("{:%Y%m%dT%H%M%SZ}"), options_.scenarios.front().suite));
+    if (!store)
+        return std::move(store).error();
+    store_ = std::move(*store);
+    const std::vector<std::string> names = scenario_names(options_.scenarios);
+    for (std::size_t i = 0; i < names.size(); ++i)
+        if (Result<void> written = store_->write_scenario(names[i], options_.scenarios[i].content);
+            !written)
+            return written;
+    return {};
 }
 
 // Nothing was measured: leave no half-made folder behind.
 void Campaign::discard_folder() {
+    if (is_resumed_)
+        return;
     std::error_code ignored;
     std::filesystem::remove_all(store_->folder(), ignored);
+}
+
+Result<void> Campaign::take_up(const JsonObject& fresh) {
+    const Json& stored = store_->first_manifest();
+    const std::vector<std::string> changes =
+        changes_between(frozen_identity(stored), frozen_identity(fresh));
+    if (!changes.empty())
+        return support::Error{
+            support::ErrorCode::wrong_input,
+            fmt::format("the campaign in '{}' cannot go on, because this is not as it was when it "
+                        "began:\n  {}",
+                        store_->folder().string(), fmt::join(changes, "\n  ")),
+            "put it back, or start a new campaign"};
+    manifest_ = stored.as_object();
+
+    // What this session's machine adds holds for the campaign as a whole.
+    JsonArray& reasons = manifest_["not_comparable_because"].as_array();
+    for (const std::string& why : not_comparable_because_)
+        if (std::ranges::find(reasons, Json(why)) == reasons.end())
+            reasons.emplace_back(why);
+    manifest_["comparable"] = reasons.empty();
+    for (Json& session : manifest_["sessions"].as_array())
+        if (support::text_or(session, "state", "") == "running")
+            session.as_object()["state"] = "killed";
+
+    attempted_ = attempted(store_->runs());
+    for (const Json& refusal : manifest_["refused"].as_array())
+        if (support::boolean_or(refusal, "at_run_time", false))
+            refused_.emplace(support::text_or(refusal, "point", ""),
+                             support::text_or(refusal, "client", ""));
+    // One whose run was stored just before mqcore was killed.
+    for (const Json& run : store_->runs())
+        if (support::text_or(run, "status", "") == name_of(verdict::Status::unsupported))
+            note_refusal(run);
+    return {};
+}
+
+RunKey Campaign::key_of(const PlannedRun& planned) const {
+    return {options_.plan.points[planned.point].id, options_.plan.clients[planned.client].id,
+            planned.run};
+}
+
+std::size_t Campaign::runs_done() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(options_.plan.runs, [&](const PlannedRun& planned) {
+            const auto found = attempted_.find(key_of(planned));
+            return found != attempted_.end() &&
+                   (found->second.is_settled || found->second.attempts == kAttempts);
+        }));
 }
 
 // The broker's own limit for the loads that the plan's receive points offer.
@@ -216,8 +310,37 @@ Result<void> Campaign::measure_ceilings() {
                                        {"receive_offer", *rate * kOfferShare}});
     }
     manifest_["ceilings"] = ceilings_;
-    context_ = verdict::context_from_manifest(manifest_);
+    measure_acknowledgement();
     return {};
+}
+
+// Nobody subscribes, so that the broker does nothing but acknowledge.
+void Campaign::measure_acknowledgement() {
+    const Point point{.id = "acknowledgement",
+                      .kind = Kind::sub,
+                      .qos = 1,
+                      .is_capacity = true,
+                      .topic = "acknowledgement"};
+    measure::PeerSpec source = *wire(point, {.tag = new_tag()}).peer;
+    source.send->window = 1;
+    Result<measure::Histogram> times =
+        session_->acknowledgement(source, kAcknowledgementSchedule, store_->logs() / "ceiling.log");
+    JsonObject told{{"qos", point.qos},
+                    {"protocol", measure::name_of(point.protocol)},
+                    {"payload_bytes", point.payload_bytes}};
+    if (times && times->count() > 0) {
+        told["count"] = times->count();
+        told["mean_ns"] = *times->mean();
+        for (const auto& [name, quantile] :
+             {std::pair("p50_ns", 0.5), {"p90_ns", 0.9}, {"p99_ns", 0.99}, {"p999_ns", 0.999}})
+            told[name] = *times->quantile(quantile);
+        told["max_ns"] = *times->max();
+    } else {
+        told["count"] = 0;
+        told["unavailable"] = times ? std::string("nothing was acknowledged")
+                                    : session::without_personal_paths(one_line(times.error()));
+    }
+    manifest_["acknowledgement"] = std::move(told);
 }
 
 std::optional<double> Campaign::ceiling_for(const Point& point) const {
@@ -277,19 +400,26 @@ Result<std::optional<Json>> Campaign::attempt(const PlannedRun& planned, std::ui
     return std::optional<Json>(std::move(run));
 }
 
-Result<void> Campaign::refuse(const PlannedRun& planned, const Json& document) {
-    refused_.insert({planned.point, planned.client});
-    const Json* failure = support::find(document, "failure");
+bool Campaign::note_refusal(const Json& run) {
+    const std::string point = support::text_or(run, "point", "");
+    const std::string client = support::text_or(run, "client_name", "");
+    if (!refused_.emplace(point, client).second)
+        return false;
+    const Json* failure = support::find(run, "failure");
     manifest_["refused"].as_array().push_back(
-        to_json(Refusal{.client = options_.plan.clients[planned.client].id,
-                        .point = options_.plan.points[planned.point].id,
+        to_json(Refusal{.client = client,
+                        .point = point,
                         .missing = {failure ? support::text_or(*failure, "reason", "") : ""},
                         .at_run_time = true}));
-    return write_manifest("running");
+    return true;
 }
 
 Result<void> Campaign::write_manifest(std::string_view state) {
     manifest_["state"] = state;
+    JsonObject& session = manifest_["sessions"].as_array().back().as_object();
+    session["state"] = state;
+    if (state != "running")
+        session["ended"] = utc_now(kTimeForm);
     return store_->write_manifest(manifest_);
 }
 
@@ -301,8 +431,9 @@ std::uint32_t Campaign::new_tag() {
 
 } // namespace
 
-Result<CampaignOutcome> run_campaign(const CampaignOptions& options, Watcher& watcher) {
-    return Campaign(options, watcher).run();
+Result<CampaignOutcome> run_campaign(const CampaignOptions& options, Watcher& watcher,
+                                     std::optional<ResultStore> resumed) {
+    return Campaign(options, watcher, std::move(resumed)).run();
 }
 
 } // namespace mqcore::campaign

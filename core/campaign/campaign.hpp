@@ -1,6 +1,7 @@
 #pragma once
 // Runs a plan: one session, every run of the plan in its order, each judged and stored as it ends.
-// Blocks until the plan is done, the user interrupts, or the session cannot go on.
+// Blocks until the plan is done, the user interrupts, or the session cannot go on. A campaign that ended
+// early goes on in a further session, under the ceilings and the floor of the first one.
 
 #include "campaign/plan.hpp"
 #include "campaign/store.hpp"
@@ -55,7 +56,8 @@ class Watcher {
   public:
     virtual ~Watcher() = default;
     virtual void started(const CampaignOptions& options, const std::filesystem::path& folder,
-                         const std::vector<std::string>& not_comparable_because) = 0;
+                         const std::vector<std::string>& not_comparable_because,
+                         std::size_t runs_done) = 0;
     virtual void run_started(const PlannedRun& run, std::size_t index,
                              support::Nanoseconds left_ns) = 0;
     virtual void run_ended(const PlannedRun& run, std::size_t index, const support::Json& document,
@@ -73,6 +75,9 @@ struct CampaignOutcome {
     std::size_t invalid_runs = 0;    // whose last attempt was invalid
 };
 
-support::Result<CampaignOutcome> run_campaign(const CampaignOptions& options, Watcher& watcher);
+// `resumed`: the folder of the campaign to go on with, whose manifest the options were made from. It is
+// refused, and nothing in it is touched, when something has changed since it began.
+support::Result<CampaignOutcome> run_campaign(const CampaignOptions& options, Watcher& watcher,
+                                              std::optional<ResultStore> resumed = {});
 
 } // namespace mqcore::campaign

@@ -6,6 +6,7 @@
 #include "verdict/table.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace mqcore::campaign {
 namespace {
@@ -50,7 +51,9 @@ Result<Json> client_json(const driver::Descriptor& client, const ClientSetup& se
         return text.empty() ? Json(nullptr) : Json(text);
     };
     const std::string release =
-        client.choice.is_locked() ? "" : client.id.substr(client.id.find('@') + 1);
+        client.choice.is_locked() ? ""
+                                  : client.id.substr(client.id.find('@') + 1,
+                                                     client.id.find('#') - client.id.find('@') - 1);
     return Json(
         JsonObject{{"id", client.id},
                    {"control_of", control_of},
@@ -80,14 +83,25 @@ JsonObject table_json() {
             {"metrics", ids(verdict::metrics())}};
 }
 
-JsonObject scenario_json(const scenario::Scenario& scenario) {
+JsonObject scenario_json(const scenario::Scenario& scenario, const std::string& name) {
     return {{"suite", scenario.suite},
             {"title", scenario.title},
-            {"file", fs::path(scenario.file).filename().string()},
+            {"file", name},
             {"sha256", scenario.sha256}};
 }
 
 } // namespace
+
+std::vector<std::string> scenario_names(const std::vector<scenario::Scenario>& scenarios) {
+    std::vector<std::string> names;
+    for (const scenario::Scenario& scenario : scenarios) {
+        std::string name = fs::path(scenario.file).filename().string();
+        if (std::ranges::find(names, name) != names.end())
+            name = fmt::format("{}-{}", names.size() + 1, name);
+        names.push_back(std::move(name));
+    }
+    return names;
+}
 
 Json to_json(const Refusal& refusal) {
     return JsonObject{{"client", refusal.client},
@@ -128,8 +142,9 @@ Result<JsonObject> new_manifest(const CampaignOptions& options, const machine::M
                                 const std::vector<std::string>& not_comparable_because,
                                 const std::string& id, const std::string& created) {
     JsonArray scenarios, points, clients, refused;
-    for (const scenario::Scenario& scenario : options.scenarios)
-        scenarios.push_back(scenario_json(scenario));
+    const std::vector<std::string> names = scenario_names(options.scenarios);
+    for (std::size_t i = 0; i < names.size(); ++i)
+        scenarios.push_back(scenario_json(options.scenarios[i], names[i]));
     for (const scenario::Point& point : options.plan.points)
         points.push_back(to_json(point));
     for (const driver::Descriptor& client : options.plan.clients) {
@@ -163,6 +178,7 @@ Result<JsonObject> new_manifest(const CampaignOptions& options, const machine::M
                       {"id", id},
                       {"created", created},
                       {"state", "running"},
+                      {"sessions", JsonArray{}},
                       {"mqcore", JsonObject{{"version", MQCORE_VERSION},
                                             {"revision", revision()},
                                             {"programs", std::move(programs)},
@@ -176,6 +192,7 @@ Result<JsonObject> new_manifest(const CampaignOptions& options, const machine::M
                                     ? Json(JsonObject{{"width", options.until->width},
                                                       {"runs_max", options.until->runs_max}})
                                     : Json(nullptr)},
+                      {"seed", options.plan.seed},
                       {"comparable", not_comparable_because.empty()},
                       {"not_comparable_because", texts(not_comparable_because)},
                       {"scenarios", std::move(scenarios)},

@@ -13,6 +13,10 @@ new_manifest(const CampaignOptions& options, const machine::MachineFacts& facts,
              const std::vector<std::string>& not_comparable_because, const std::string& id,
              const std::string& created);
 
+// The name of each scenario file in the manifest and in the results folder: its own, with its position
+// before it where an earlier one has the same.
+std::vector<std::string> scenario_names(const std::vector<scenario::Scenario>& scenarios);
+
 // An entry of the manifest's "refused".
 support::Json to_json(const Refusal& refusal);
 

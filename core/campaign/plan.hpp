@@ -28,14 +28,16 @@ struct Plan {
     std::vector<scenario::Point> points;
     std::vector<driver::Descriptor> clients;
     std::uint32_t runs_each = 1;
+    std::uint64_t seed = 0;
     std::vector<PlannedRun> runs;
     std::vector<Refusal> refusals;
 };
 
-// Clients are interleaved: each point is run by every client before any client runs it again, and the
-// first client of each such block rotates, so that a drift of the host spreads over all of them.
+// Clients are interleaved in blocks: each point is run by every client before any client runs it again.
+// The seed and the point give the order of the first block, and each further block begins with the next
+// client, so that a drift of the host spreads over all of them and nobody always follows the same point.
 Plan make_plan(std::vector<scenario::Point> points, std::vector<driver::Descriptor> clients,
-               std::uint32_t runs_each);
+               std::uint32_t runs_each, std::uint64_t seed = 0);
 
 // An A/A pair: the client once more under another name, with everything else the same. What differs
 // between the two is what the campaign cannot tell.

@@ -4,10 +4,13 @@
 #include "support/file.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <set>
+#include <sys/file.h>
 
 namespace mqcore::campaign {
 namespace {
@@ -60,9 +63,51 @@ support::Result<ResultStore> ResultStore::create(const fs::path& wanted, const f
                 return cannot_make(folder, why);
         }
     }
-    if (!fs::create_directory(folder / "logs", why))
-        return cannot_make(folder / "logs", why);
-    return ResultStore(folder);
+    for (const char* inner : {"logs", "scenarios"})
+        if (!fs::create_directory(folder / inner, why))
+            return cannot_make(folder / inner, why);
+    support::sync_folder(folder);
+    support::sync_folder(folder.parent_path());
+    return lock(std::move(folder));
+}
+
+support::Result<ResultStore> ResultStore::lock(fs::path folder) {
+    support::UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    // A file system without locks protects nobody, and refuses nobody.
+    if (fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return Error{ErrorCode::wrong_input,
+                     fmt::format("another mqcore is running the campaign in '{}'", folder.string()),
+                     {}};
+    return ResultStore(std::move(folder), std::move(fd));
+}
+
+support::Result<ResultStore> ResultStore::reopen(const fs::path& folder) {
+    support::Result<ResultStore> store = lock(folder);
+    if (!store)
+        return store;
+    if (fs::exists(folder / "scenarios") && !fs::exists(folder / "manifest.json"))
+        return Error{ErrorCode::wrong_input,
+                     fmt::format("the campaign in '{}' ended before its first run: there is "
+                                 "nothing to go on with",
+                                 folder.string()),
+                     "remove the folder and start the campaign anew"};
+    support::Result<StoredCampaign> stored = read_campaign(folder);
+    if (!stored)
+        return std::move(stored).error();
+    // Half-written files of a process that was killed.
+    std::error_code ignored;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored))
+        if (entry.path().extension() == ".part")
+            fs::remove(entry.path(), ignored);
+    store->first_manifest_ = std::move(stored->manifest);
+    for (const Json& run : stored->runs)
+        store->by_client_[support::text_or(run, "client_name", "")].push_back(run);
+    store->runs_ = std::move(stored->runs);
+    return store;
+}
+
+support::Result<void> ResultStore::write_scenario(std::string_view name, std::string_view content) {
+    return support::write_file_atomically(scenario_file(name), content);
 }
 
 support::Result<void> ResultStore::write_manifest(const Json& manifest) {

@@ -1,10 +1,12 @@
 #pragma once
-// A campaign's results folder: manifest.json and one <client>.json a client. Each file is written
-// whole or not at all, after every run, so whatever dies loses at most the run in progress. The format
-// is docs/results.schema.json.
+// A campaign's results folder: manifest.json, one <client>.json a client and the texts of its scenario
+// files in scenarios/. Each file is written whole or not at all, after every run, so whatever dies loses
+// at most the run in progress. The format is docs/results.schema.json. One process at a time writes to a
+// folder: it is locked for as long as the store lives.
 
 #include "support/json.hpp"
 #include "support/result.hpp"
+#include "support/unique_fd.hpp"
 
 #include <filesystem>
 #include <map>
@@ -24,19 +26,33 @@ class ResultStore {
                                                const std::filesystem::path& parent,
                                                const std::string& name);
 
+    // An existing one, to go on with. An Error when another mqcore writes to it.
+    static support::Result<ResultStore> reopen(const std::filesystem::path& folder);
+
     const std::filesystem::path& folder() const { return folder_; }
     std::filesystem::path logs() const { return folder_ / "logs"; }
 
+    std::filesystem::path scenario_file(std::string_view name) const {
+        return folder_ / "scenarios" / name;
+    }
+
+    support::Result<void> write_scenario(std::string_view name, std::string_view content);
+    // As it was when the folder was reopened; null for a new one.
+    const support::Json& first_manifest() const { return first_manifest_; }
     support::Result<void> write_manifest(const support::Json& manifest);
     // Appends a run document to its client's file.
     support::Result<void> add_run(const std::string& client, support::Json run);
-    // All run documents, in the order in which they were added.
+    // All run documents: those of a reopened folder by client, then the others as they were added.
     const std::vector<support::Json>& runs() const { return runs_; }
 
   private:
-    explicit ResultStore(std::filesystem::path folder) : folder_(std::move(folder)) {}
+    static support::Result<ResultStore> lock(std::filesystem::path folder);
+    ResultStore(std::filesystem::path folder, support::UniqueFd lock)
+        : folder_(std::move(folder)), lock_(std::move(lock)) {}
 
     std::filesystem::path folder_;
+    support::UniqueFd lock_;
+    support::Json first_manifest_;
     std::vector<support::Json> runs_;
     std::map<std::string, support::JsonArray> by_client_;
 };

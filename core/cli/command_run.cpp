@@ -4,13 +4,16 @@
 #include "cli/installation.hpp"
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
+#include "driver/client_reference.hpp"
 #include "report/consumers.hpp"
 #include "report/table.hpp"
+#include "support/file.hpp"
 #include "support/quantity.hpp"
 #include "verdict/cell.hpp"
 
 #include <CLI/App.hpp>
 #include <CLI/Option.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <fmt/format.h>
 #include <map>
@@ -31,9 +34,11 @@ struct RunOptions {
     bool has_control = false;
     std::string until; // empty: the plan's runs and no more
     std::uint32_t runs_max = campaign::Until().runs_max;
+    std::uint64_t seed = 0;
     std::string output;
     std::string broker;
     std::string ca_file;
+    std::string resume; // folder of the campaign to go on with
     bool is_quiet = false;
     bool is_dry_run = false;
     bool is_direct = false;
@@ -134,16 +139,112 @@ Result<campaign::CampaignOptions> prepare(const RunOptions& options,
         campaign.until = campaign::Until{.width = *width, .runs_max = options.runs_max};
     }
     campaign.plan = campaign::make_plan(std::move(*points), std::move(chosen->clients),
-                                        options.runs ? options.runs : profile->runs);
+                                        options.runs ? options.runs : profile->runs, options.seed);
     return campaign;
 }
 
-int run(const RunOptions& options) {
+bool is_control(const support::Json& client) {
+    return !support::text_or(client, "control_of", "").empty();
+}
+
+std::vector<support::Json> items_of(const support::Json& manifest, std::string_view key) {
+    const support::Json* items = support::find(manifest, key);
+    return items && items->is_array()
+               ? std::vector<support::Json>(items->get_array().begin(), items->get_array().end())
+               : std::vector<support::Json>();
+}
+
+support::Error wrong(std::string message, std::string hint = {}) {
+    return {support::ErrorCode::wrong_input, std::move(message), std::move(hint)};
+}
+
+// The campaign's clients in its order. `named`: ids or paths that say where some of them are.
+Result<std::vector<std::string>> clients_of(const support::Json& manifest,
+                                            const std::vector<std::string>& named,
+                                            const driver::Catalogue& catalogue) {
+    std::vector<std::string> ids;
+    for (const support::Json& client : items_of(manifest, "clients"))
+        if (!is_control(client))
+            ids.push_back(support::text_or(client, "id", ""));
+    std::vector<std::string> clients = ids;
+    for (const std::string& name : named) {
+        Result<driver::Descriptor> driver = driver::client_named(name, catalogue);
+        if (!driver)
+            return std::move(driver).error();
+        const auto place = std::ranges::find(ids, driver->id);
+        if (place == ids.end())
+            return wrong(fmt::format("the driver '{}' is no client of this campaign ({})",
+                                     driver->id, fmt::join(ids, ", ")));
+        clients[static_cast<std::size_t>(place - ids.begin())] = name;
+    }
+    return clients;
+}
+
+// What a campaign was started with, out of its manifest.
+Result<RunOptions> options_of(const campaign::ResultStore& store, const RunOptions& given,
+                              const driver::Catalogue& catalogue) {
+    const support::Json& manifest = store.first_manifest();
+    if (support::text_or(manifest, "state", "") == "finished")
+        return wrong(
+            fmt::format("the campaign in '{}' is finished: nothing is left to run", given.resume),
+            fmt::format("`mqcore show {}` prints it", given.resume));
+    RunOptions options = given;
+    for (const support::Json& scenario : items_of(manifest, "scenarios")) {
+        const auto file = store.scenario_file(support::text_or(scenario, "file", ""));
+        Result<std::string> hash = support::sha256_of_file(file);
+        if (!hash)
+            return wrong(hash.error().message, "a campaign goes on only with its own scenarios");
+        if (*hash != support::text_or(scenario, "sha256", ""))
+            return wrong(fmt::format("'{}' was changed since the campaign began", file.string()),
+                         "put it back, or start a new campaign");
+        options.files.push_back(file.string());
+    }
+    for (const support::Json& point : items_of(manifest, "points"))
+        options.points.push_back(support::text_or(point, "id", ""));
+    Result<std::vector<std::string>> clients = clients_of(manifest, given.clients, catalogue);
+    if (!clients)
+        return std::move(clients).error();
+    options.clients = std::move(*clients);
+    if (const support::Json* profile = support::find(manifest, "profile")) {
+        options.profile = support::text_or(*profile, "name", "");
+        options.runs = static_cast<std::uint32_t>(support::unsigned_or(*profile, "runs", 0));
+    }
+    options.seed = support::unsigned_or(manifest, "seed", 0);
+    if (const support::Json* until = support::find(manifest, "until");
+        until && until->is_object()) {
+        options.until = fmt::format("{}%", 100 * support::number_or(*until, "width", 0));
+        options.runs_max =
+            static_cast<std::uint32_t>(support::unsigned_or(*until, "runs_max", options.runs_max));
+    }
+    const std::vector<support::Json> all = items_of(manifest, "clients");
+    options.has_control = std::ranges::any_of(all, is_control);
+    const std::vector<support::Json> points = items_of(manifest, "points");
+    options.is_direct = std::ranges::all_of(points, [](const support::Json& point) {
+        return support::boolean_or(point, "direct", false);
+    });
+    if (const support::Json* broker = support::find(manifest, "broker"))
+        options.broker = support::text_or(*broker, "url", "");
+    return options;
+}
+
+int run(const RunOptions& given) {
     const Installation installation = Installation::find();
+    const driver::Catalogue catalogue = installation.catalogue();
+    RunOptions options = given;
+    std::optional<campaign::ResultStore> resumed;
+    if (!given.resume.empty()) {
+        Result<campaign::ResultStore> store = campaign::ResultStore::reopen(given.resume);
+        if (!store)
+            return report_error(store.error());
+        Result<RunOptions> taken = options_of(*store, given, catalogue);
+        if (!taken)
+            return report_error(taken.error());
+        options = std::move(*taken);
+        resumed = std::move(*store);
+    }
     auto scenarios = load_or_complain(installation, options.files);
     if (!scenarios)
         return kWrongInput;
-    const driver::Catalogue catalogue = installation.catalogue();
     Result<campaign::CampaignOptions> campaign =
         prepare(options, installation, catalogue, std::move(*scenarios),
                 options.is_dry_run ? Missing::mention : Missing::make);
@@ -171,7 +272,7 @@ int run(const RunOptions& options) {
     campaign->null_clients = campaign::find_null_clients(catalogue, campaign->plan.clients);
     Result<campaign::CampaignOutcome> outcome = [&] {
         Progress progress(campaign->plan, options.is_quiet);
-        return campaign::run_campaign(*campaign, progress);
+        return campaign::run_campaign(*campaign, progress, std::move(resumed));
     }();
     if (!outcome)
         return report_error(outcome.error());
@@ -182,9 +283,8 @@ int run(const RunOptions& options) {
     std::fflush(stdout);
     if (outcome->ending == campaign::Ending::interrupted) {
         fmt::print(stderr,
-                   "mqcore: interrupted after {} of {} runs; what was finished is in {}, "
-                   "`mqcore show {}` prints it\n",
-                   outcome->runs.size(), campaign->plan.runs.size(), outcome->folder.string(),
+                   "mqcore: interrupted; what was finished is stored\n"
+                   "        `mqcore run --resume {0}` goes on, `mqcore show {0}` prints it\n",
                    outcome->folder.string());
         return kInterrupted;
     }
@@ -249,8 +349,22 @@ void declare_selection(CLI::App& app, RunOptions& options) {
     app.add_option("--runs", options.runs, "Runs of each pair instead of the profile's number")
         ->check(CLI::Range(1u, 1000u))
         ->type_name("N");
+    app.add_option("--seed", options.seed, "Draws the order of the clients on each point")
+        ->capture_default_str()
+        ->type_name("N");
     app.add_flag("--control", options.has_control,
                  "Measure the first client twice, under two names: what this campaign cannot tell");
+}
+
+// The first option on the command line that would change what a campaign began with.
+std::string not_for_resume(const CLI::App& app) {
+    constexpr std::string_view kAllowed[] = {"--resume", "--clients", "--python", "--broker-ca",
+                                             "--quiet"};
+    for (const CLI::Option* option : app.get_options())
+        if (option->count() > 0 &&
+            std::ranges::find(kAllowed, option->get_name()) == std::end(kAllowed))
+            return option->get_name() == "scenario" ? "a scenario file" : option->get_name();
+    return {};
 }
 
 } // namespace
@@ -258,6 +372,10 @@ void declare_selection(CLI::App& app, RunOptions& options) {
 std::function<int()> declare_run(CLI::App& app) {
     auto options = std::make_shared<RunOptions>(); // shared with the parser's bindings
     declare_selection(app, *options);
+    app.get_option("scenario")->required(false);
+    app.add_option("--resume", options->resume,
+                   "Go on with the campaign in this results folder, under its own settings")
+        ->type_name("DIR");
     app.add_option("--output", options->output,
                    "Results folder; default: a dated one under results/")
         ->type_name("DIR");
@@ -278,7 +396,19 @@ std::function<int()> declare_run(CLI::App& app) {
         ->type_name("N");
     app.add_flag("--quiet", options->is_quiet, "Only the table and errors");
     app.add_flag("--dry-run", options->is_dry_run, "Show what would run and start nothing");
-    return [options] { return run(*options); };
+    return [options, &app] {
+        if (options->resume.empty() && options->files.empty())
+            return static_cast<int>(report_error(wrong(
+                "no scenario file was named", "mqcore run scenarios/core.toml --profile smoke")));
+        if (const std::string mixed = options->resume.empty() ? "" : not_for_resume(app);
+            !mixed.empty())
+            return static_cast<int>(report_error(
+                wrong(fmt::format("{} cannot be given with --resume: a campaign goes on under the "
+                                  "settings that it began with",
+                                  mixed),
+                      "only --clients (to say where a driver is), --broker-ca and --quiet can")));
+        return run(*options);
+    };
 }
 
 std::function<int()> declare_list(CLI::App& app) {

@@ -25,10 +25,13 @@ Progress::~Progress() { clear_live_line(); }
 
 void Progress::started(const campaign::CampaignOptions& options,
                        const std::filesystem::path& folder,
-                       const std::vector<std::string>& not_comparable_because) {
-    print_line(fmt::format("{} runs, about {}, results in {}", options.plan.runs.size(),
-                           minutes(campaign::estimate_ns(options.plan, options.profile)),
-                           folder.string()));
+                       const std::vector<std::string>& not_comparable_because,
+                       std::size_t runs_done) {
+    const std::size_t runs = options.plan.runs.size();
+    const support::Nanoseconds whole = campaign::estimate_ns(options.plan, options.profile);
+    print_line(fmt::format("{} runs{}, about {}, results in {}", runs,
+                           runs_done ? fmt::format(", {} of them done before", runs_done) : "",
+                           minutes(whole * (runs - runs_done) / runs), folder.string()));
     for (const std::string& why : not_comparable_because)
         print_line("not comparable: " + why);
 }

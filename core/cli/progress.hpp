@@ -11,7 +11,8 @@ class Progress : public campaign::Watcher {
     ~Progress() override;
 
     void started(const campaign::CampaignOptions& options, const std::filesystem::path& folder,
-                 const std::vector<std::string>& not_comparable_because) override;
+                 const std::vector<std::string>& not_comparable_because,
+                 std::size_t runs_done) override;
     void run_started(const campaign::PlannedRun& run, std::size_t index,
                      support::Nanoseconds left_ns) override;
     void run_ended(const campaign::PlannedRun& run, std::size_t index,

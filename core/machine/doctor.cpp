@@ -1,5 +1,6 @@
 #include "machine/doctor.hpp"
 
+#include "machine/condition.hpp"
 #include "machine/events.hpp"
 #include "machine/mosquitto.hpp"
 #include "machine/proc_text.hpp"
@@ -225,6 +226,19 @@ Answer memory(const Host& host) {
         "receive points at capacity can fill the broker's queue with a gigabyte; leave them out"};
 }
 
+Answer condition(const Host& host) {
+    const Condition seen = read_condition(host.ask.root);
+    if (seen.unavailable.empty())
+        return {Outcome::ok, "governor, turbo, frequency, SMT siblings, load and temperature are "
+                             "recorded with each run"};
+    std::string missing;
+    for (const auto& [name, why] : seen.unavailable)
+        missing += fmt::format("{}{}: {}", missing.empty() ? "" : "; ", name, why);
+    return {Outcome::warn, "not available: " + missing,
+            "nothing to do in a virtual machine; elsewhere load the kernel's modules for frequency "
+            "and sensors (coretemp, k10temp)"};
+}
+
 Answer disk(const Host& host) {
     constexpr std::uint64_t kLeast = 50u << 20, kWanted = 500u << 20;
     fs::path folder = fs::absolute(host.ask.results_folder);
@@ -302,6 +316,7 @@ constexpr struct {
     {"socket-options", "socket options of other processes", socket_options},
     {"perf-events", "performance events", perf_events},
     {"system-calls", "system calls of other processes", system_calls},
+    {"condition", "the machine's condition", condition},
     {"disk", "disk space", disk},
     {"other-brokers", "other Mosquitto brokers on this machine", other_brokers},
 };

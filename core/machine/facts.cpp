@@ -1,5 +1,6 @@
 #include "machine/facts.hpp"
 
+#include "machine/condition.hpp"
 #include "machine/proc_text.hpp"
 
 #include <algorithm>
@@ -50,21 +51,7 @@ void read_governors(const fs::path& root, const Topology& topology, MachineFacts
                 why = governor.error().message;
         }
     if (facts.governors.empty())
-        facts.unavailable["governor"] =
-            fs::exists(root / "sys/devices/system/cpu/cpu0/cpufreq")
-                ? why
-                : "the kernel offers no frequency control here (usual in virtual machines)";
-}
-
-void read_turbo(const fs::path& root, MachineFacts& facts) {
-    const auto boost = read_text(root / "sys/devices/system/cpu/cpufreq/boost");
-    const auto no_turbo = read_text(root / "sys/devices/system/cpu/intel_pstate/no_turbo");
-    if (no_turbo)
-        facts.has_turbo = *no_turbo == "0";
-    else if (boost)
-        facts.has_turbo = *boost == "1";
-    else
-        facts.unavailable["turbo"] = "the kernel does not say";
+        facts.unavailable["governor"] = why_no_frequency(root, why);
 }
 
 void read_container(const fs::path& root, MachineFacts& facts) {
@@ -141,7 +128,10 @@ MachineFacts read_facts(const Topology& topology, const fs::path& root) {
     facts.has_smt = topology.cpus_in_machine > topology.cores_in_machine;
     read_cpu(root, facts);
     read_governors(root, topology, facts);
-    read_turbo(root, facts);
+    if (const auto turbo = read_turbo(root))
+        facts.has_turbo = *turbo;
+    else
+        facts.unavailable["turbo"] = turbo.error().message;
     read_container(root, facts);
     read_quota(root, facts);
     read_system(root, facts);

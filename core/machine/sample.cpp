@@ -167,19 +167,16 @@ Json reasons_json(const Reasons& reasons) {
     return object;
 }
 
-std::optional<HostSample::Ticks> parse_host_ticks(std::string_view text) {
-    const auto line = line_after(text, "cpu ");
-    if (!line)
-        return std::nullopt;
+HostSample::Ticks ticks_of(std::string_view line) {
     // proc(5), /proc/stat: user nice system idle iowait irq softirq steal guest guest_nice
     std::array<std::uint64_t, 8> field{};
     std::size_t at = 0;
     for (std::uint64_t& value : field) {
-        at = line->find_first_not_of(' ', at);
+        at = line.find_first_not_of(' ', at);
         if (at == std::string::npos)
             break; // an old kernel: the rest stays 0
-        const std::size_t end = std::min(line->find(' ', at), line->size());
-        value = number_in<std::uint64_t>(std::string_view(*line).substr(at, end - at)).value_or(0);
+        const std::size_t end = std::min(line.find(' ', at), line.size());
+        value = number_in<std::uint64_t>(line.substr(at, end - at)).value_or(0);
         at = end;
     }
     return HostSample::Ticks{.user = field[0],
@@ -189,6 +186,20 @@ std::optional<HostSample::Ticks> parse_host_ticks(std::string_view text) {
                              .irq = field[5],
                              .softirq = field[6],
                              .steal = field[7]};
+}
+
+// "cpu  1 2 …" of all, then "cpu0 1 2 …" of each.
+void parse_host_ticks(std::string_view text, HostSample& sample) {
+    for (std::string_view rest = text; rest.starts_with("cpu");) {
+        const std::string_view line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+        const std::size_t blank = std::min(line.find(' '), line.size());
+        constexpr std::size_t kName = 3;
+        if (const auto number = number_in<int>(line.substr(kName, blank - kName)))
+            sample.cpus[*number] = ticks_of(line.substr(blank));
+        else
+            sample.ticks = ticks_of(line.substr(blank));
+    }
 }
 
 void read_processes(const std::filesystem::path& proc, HostSample& sample) {
@@ -278,10 +289,13 @@ HostSample sample_host(const std::filesystem::path& proc) {
     HostSample sample;
     sample.at_ns = support::now_ns();
     const auto text = read_text(proc / "stat");
-    sample.ticks = text ? parse_host_ticks(*text) : std::nullopt;
+    if (text)
+        parse_host_ticks(*text, sample);
+    const std::string why = text ? "/proc/stat has another form" : text.error().message;
     if (!sample.ticks)
-        sample.unavailable["other_busy_cores"] = sample.unavailable["kernel_busy_cores"] =
-            text ? "/proc/stat has another form" : text.error().message;
+        sample.unavailable["other_busy_cores"] = sample.unavailable["kernel_busy_cores"] = why;
+    if (sample.cpus.empty())
+        sample.unavailable["cpus"] = why;
     read_processes(proc, sample);
     return sample;
 }
@@ -313,6 +327,22 @@ HostUse use_between(const HostSample& before, const HostSample& after, Nanosecon
     constexpr std::size_t kNamed = 5;
     use.top.resize(std::min(use.top.size(), kNamed));
 
+    for (const auto& [number, to] : after.cpus) {
+        const auto old = before.cpus.find(number);
+        if (old == before.cpus.end())
+            continue; // came online in the window
+        const HostSample::Ticks& from = old->second;
+        const double irq = cores(from.irq, to.irq), softirq = cores(from.softirq, to.softirq);
+        use.cpus.push_back(
+            {.number = number,
+             .busy = cores(from.user + from.nice + from.system, to.user + to.nice + to.system) +
+                     irq + softirq,
+             .irq = irq,
+             .softirq = softirq,
+             .steal = cores(from.steal, to.steal),
+             .iowait = cores(from.iowait, to.iowait)});
+    }
+
     if (before.ticks && after.ticks) {
         const auto &from = *before.ticks, &to = *after.ticks;
         use.irq = cores(from.irq, to.irq);
@@ -338,12 +368,27 @@ Json to_json(const HostUse& use) {
     JsonArray top;
     for (const HostUse::Process& process : use.top)
         top.push_back(JsonObject{{"name", process.name}, {"cores", rounded(process.cores)}});
+    JsonArray number, busy, irq, softirq, steal, iowait;
+    for (const HostUse::Cpu& cpu : use.cpus) {
+        number.emplace_back(cpu.number);
+        busy.push_back(rounded(cpu.busy));
+        irq.push_back(rounded(cpu.irq));
+        softirq.push_back(rounded(cpu.softirq));
+        steal.push_back(rounded(cpu.steal));
+        iowait.push_back(rounded(cpu.iowait));
+    }
     return JsonObject{{"other_busy_cores", rounded(use.other_busy_cores)},
                       {"kernel_busy_cores", rounded(use.kernel_busy_cores)},
                       {"irq_cores", rounded(use.irq)},
                       {"softirq_cores", rounded(use.softirq)},
                       {"steal_cores", rounded(use.steal)},
                       {"iowait_cores", rounded(use.iowait)},
+                      {"cpus", JsonObject{{"number", std::move(number)},
+                                          {"busy", std::move(busy)},
+                                          {"irq", std::move(irq)},
+                                          {"softirq", std::move(softirq)},
+                                          {"steal", std::move(steal)},
+                                          {"iowait", std::move(iowait)}}},
                       {"top", std::move(top)},
                       {"unavailable", reasons_json(use.unavailable)}};
 }

@@ -72,11 +72,12 @@ support::Json to_json(const ProcessUse& use);
 
 struct HostSample {
     Nanoseconds at_ns = 0;
-    // Clock ticks over all CPUs, from the first line of /proc/stat.
+    // Clock ticks, from /proc/stat: of all CPUs and of each.
     struct Ticks {
         std::uint64_t user = 0, nice = 0, system = 0, iowait = 0, irq = 0, softirq = 0, steal = 0;
     };
     std::optional<Ticks> ticks;
+    std::map<int, Ticks> cpus; // by logical CPU
     struct Process {
         std::string name;
         std::uint64_t ticks = 0;
@@ -96,6 +97,13 @@ struct HostUse {
         std::string name;
         double cores = 0;
     };
+    // Shares of a logical CPU's time. busy: neither idle nor taken by the hypervisor; irq and softirq
+    // are part of it. iowait is idle time.
+    struct Cpu {
+        int number = 0;
+        double busy = 0, irq = 0, softirq = 0, steal = 0, iowait = 0;
+    };
+    std::vector<Cpu> cpus;
     std::vector<Process> top; // the busiest processes that are no party, most first
     Reasons unavailable;
 };

@@ -133,6 +133,7 @@ class Run {
     std::uint64_t control_packets_of_run_ = 0;
     Sampled client_sample_, peer_sample_, broker_sample_;
     HostSample host_before_, host_after_;
+    machine::Condition condition_;
     std::optional<machine::EventCounters> events_;
     machine::EventSample events_before_, events_after_;
     support::Result<machine::TcpUse> tcp_ = host_error("not looked at");
@@ -420,6 +421,7 @@ std::optional<Failure> Run::watch_window() {
     events_after_ = events_->sample();
     tcp_ = machine::use_between(connections, client_connections());
     host_after_ = machine::sample_host();
+    condition_ = machine::read_condition();
     is_sampled_ = true;
     supervisor_.set_phase("drain");
     return std::nullopt;
@@ -587,6 +589,7 @@ Resources Run::resources() const {
                      .peer = peer_sample_.use(),
                      .broker = broker_sample_.use(),
                      .host = {},
+                     .condition = condition_,
                      .events = events_->use_between(events_before_, events_after_),
                      .tcp = tcp_,
                      .system_calls = system_calls_};

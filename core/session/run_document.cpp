@@ -111,19 +111,23 @@ Resources unavailable_resources(const std::string& reason) {
                         .peer = none,
                         .broker = none,
                         .host = {},
+                        .condition = {},
                         .events = machine::unavailable_events(machine::hardware_events(), reason),
                         .tcp = error,
                         .system_calls = error};
-    for (const char* name : {"other_busy_cores", "kernel_busy_cores"})
+    for (const char* name : {"other_busy_cores", "kernel_busy_cores", "cpus", "condition"})
         resources.host.unavailable[name] = reason;
     return resources;
 }
 
 Json to_json(const Resources& resources) {
+    Json host = machine::to_json(resources.host);
+    host.as_object()["condition"] =
+        resources.condition ? machine::to_json(*resources.condition) : Json(nullptr);
     return JsonObject{{"client", client_json(resources)},
                       {"peer", machine::to_json(resources.peer)},
                       {"broker", machine::to_json(resources.broker)},
-                      {"host", machine::to_json(resources.host)}};
+                      {"host", std::move(host)}};
 }
 
 } // namespace mqcore::session

@@ -2,6 +2,7 @@
 // The raw part of a run document as JSON. The keys are those of docs/architecture.md, "Run
 // document".
 
+#include "machine/condition.hpp"
 #include "machine/events.hpp"
 #include "machine/sample.hpp"
 #include "machine/sockets.hpp"
@@ -38,6 +39,7 @@ struct SystemCalls {
 struct Resources {
     machine::ProcessUse client, peer, broker;
     machine::HostUse host;
+    std::optional<machine::Condition> condition; // at the window's end
     // Of the client alone, and part of its entry in the document.
     machine::EventUse events;
     support::Result<machine::TcpUse> tcp;

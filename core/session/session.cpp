@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 #include <sched.h>
+#include <span>
 #include <spdlog/spdlog.h>
 
 namespace mqcore::session {
@@ -43,6 +44,12 @@ class PinnedThread {
     bool has_changed_ = false;
 };
 
+struct PeerTask {
+    const char* name;
+    const measure::PeerSpec& spec;
+    Party cores;
+};
+
 } // namespace
 
 struct Session::State {
@@ -56,6 +63,9 @@ struct Session::State {
     Result<const TlsMaterial*> direct_tls();
     // Broker and probe as they must be before a run: alive.
     Result<void> mend();
+    Result<std::vector<Json>> drive_peers(std::span<const PeerTask> tasks,
+                                          measure::Schedule schedule,
+                                          const std::filesystem::path& log_file);
 
     SessionOptions options;
     PinnedThread pinned;
@@ -198,25 +208,16 @@ Result<RunParts> Session::run(const RunRequest& request) {
                        request);
 }
 
-Result<double> Session::relay_rate(const measure::PeerSpec& source, const measure::PeerSpec& sink,
-                                   const measure::Schedule& lengths,
-                                   const std::filesystem::path& log_file) {
-    State& state = *state_;
-    if (auto mended = state.mend(); !mended)
+// Peers alone on the broker, with no client library in it: their reports, in the order of the tasks.
+Result<std::vector<Json>> Session::State::drive_peers(std::span<const PeerTask> tasks,
+                                                      measure::Schedule schedule,
+                                                      const std::filesystem::path& log_file) {
+    if (auto mended = mend(); !mended)
         return mended.error();
-    state.supervisor.set_phase("ceiling");
-    state.baseline.reset();
-    struct Role {
-        const char* name;
-        measure::PeerSpec spec;
-        Party cores;
-        std::unique_ptr<Child> child = {};
-        Json report = {};
-    };
-    Role roles[] = {{.name = "sink", .spec = sink, .cores = Party::peer},
-                    {.name = "source", .spec = source, .cores = Party::client}};
+    supervisor.set_phase("ceiling");
+    baseline.reset();
     const auto failed = [&](const Reply& reply) {
-        state.last_traffic_ns = now_ns();
+        last_traffic_ns = now_ns();
         const Failure& failure = *reply.failure;
         return Error{failure.status == "interrupted" ? ErrorCode::interrupted
                      : failure.party == "broker"     ? ErrorCode::broker
@@ -224,47 +225,73 @@ Result<double> Session::relay_rate(const measure::PeerSpec& source, const measur
                      failure.reason,
                      {}};
     };
-    for (Role& role : roles) {
-        auto started = state.supervisor.start({.name = role.name,
-                                               .party = "peer",
-                                               .program = state.options.peer_program,
-                                               .arguments = {},
-                                               .cpus = state.options.cores.of(role.cores),
-                                               .log_file = log_file,
-                                               .environment = {}});
+    std::vector<std::unique_ptr<Child>> children;
+    for (const PeerTask& task : tasks) {
+        auto started = supervisor.start({.name = task.name,
+                                         .party = "peer",
+                                         .program = options.peer_program,
+                                         .arguments = {},
+                                         .cpus = options.cores.of(task.cores),
+                                         .log_file = log_file,
+                                         .environment = {}});
         if (!started)
             return started.error();
-        role.child = std::move(*started);
-        fill_in(role.spec.endpoint, plain_or_tls(*state.broker));
-        const Reply reply = state.supervisor.ask(
-            *role.child, JsonObject{{"do", "connect"}, {"spec", measure::to_json(role.spec)}},
+        children.push_back(std::move(*started));
+        measure::PeerSpec spec = task.spec;
+        fill_in(spec.endpoint, plain_or_tls(*broker));
+        const Reply reply = supervisor.ask(
+            *children.back(), JsonObject{{"do", "connect"}, {"spec", measure::to_json(spec)}},
             "connected", now_ns() + kRelayConnectLimit);
         if (!reply)
             return failed(reply);
     }
-    measure::Schedule schedule = lengths;
     schedule.start_ns = now_ns() + 30 * support::kMillisecond;
-    for (Role& role : roles)
-        role.child->tell(JsonObject{{"do", "drive"}, {"schedule", measure::to_json(schedule)}});
-    for (Role& role : roles) {
-        Reply reply = state.supervisor.expect(*role.child, "driven", schedule.end() + kRelayGrace);
+    for (const auto& child : children)
+        child->tell(JsonObject{{"do", "drive"}, {"schedule", measure::to_json(schedule)}});
+    std::vector<Json> reports;
+    for (const auto& child : children) {
+        Reply reply = supervisor.expect(*child, "driven", schedule.end() + kRelayGrace);
         if (!reply)
             return failed(reply);
-        role.report = std::move(reply.event);
+        Json* report = reply.event.get_object().if_contains("report");
+        reports.push_back(report ? std::move(*report) : Json(nullptr));
     }
-    for (Role& role : roles) {
-        role.child->expect_end();
-        role.child->tell(JsonObject{{"do", "finish"}});
+    for (const auto& child : children) {
+        child->expect_end();
+        child->tell(JsonObject{{"do", "finish"}});
     }
-    for (Role& role : roles)
-        state.supervisor.wait_for_end(*role.child, now_ns() + kSecond);
-    state.last_traffic_ns = now_ns();
-    state.control_packets_pending = 0;
-    const Json* report = support::find(roles[0].report, "report");
-    const Json* receive = report ? support::find(*report, "receive") : nullptr;
+    for (const auto& child : children)
+        supervisor.wait_for_end(*child, now_ns() + kSecond);
+    last_traffic_ns = now_ns();
+    control_packets_pending = 0;
+    return reports;
+}
+
+Result<double> Session::relay_rate(const measure::PeerSpec& source, const measure::PeerSpec& sink,
+                                   const measure::Schedule& lengths,
+                                   const std::filesystem::path& log_file) {
+    const PeerTask tasks[] = {{"sink", sink, Party::peer}, {"source", source, Party::client}};
+    const auto reports = state_->drive_peers(tasks, lengths, log_file);
+    if (!reports)
+        return reports.error();
+    const Json* receive = support::find(reports->front(), "receive");
     const std::uint64_t arrived = receive ? support::unsigned_or(*receive, "window", 0) : 0;
     return static_cast<double>(arrived) * static_cast<double>(kSecond) /
-           static_cast<double>(schedule.window_ns);
+           static_cast<double>(lengths.window_ns);
+}
+
+Result<measure::Histogram> Session::acknowledgement(const measure::PeerSpec& source,
+                                                    const measure::Schedule& lengths,
+                                                    const std::filesystem::path& log_file) {
+    const PeerTask tasks[] = {{"source", source, Party::client}};
+    const auto reports = state_->drive_peers(tasks, lengths, log_file);
+    if (!reports)
+        return reports.error();
+    const Json* send = support::find(reports->front(), "send");
+    const Json* times = send ? support::find(*send, "acknowledged") : nullptr;
+    if (!times || times->is_null())
+        return Error{ErrorCode::peer, "the source told no times", {}};
+    return measure::Histogram::from_json(*times);
 }
 
 } // namespace mqcore::session

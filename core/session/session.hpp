@@ -5,6 +5,7 @@
 // One thread; the thread that makes it must be the one that uses it.
 
 #include "machine/topology.hpp"
+#include "measure/histogram.hpp"
 #include "measure/schedule.hpp"
 #include "measure/specification.hpp"
 #include "session/broker.hpp"
@@ -63,6 +64,12 @@ class Session {
                                        const measure::PeerSpec& sink,
                                        const measure::Schedule& lengths,
                                        const std::filesystem::path& log_file);
+
+    // How long the broker takes from a publish to its acknowledgement, seen by a source with one message
+    // in flight: what a client that waits for each pays at least. On the client's cores, as above.
+    support::Result<measure::Histogram> acknowledgement(const measure::PeerSpec& source,
+                                                        const measure::Schedule& lengths,
+                                                        const std::filesystem::path& log_file);
 
     // SIGINT or SIGTERM arrived: no further run.
     bool is_interrupted();

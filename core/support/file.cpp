@@ -30,14 +30,6 @@ Result<void> write_all(int fd, std::string_view content, const std::filesystem::
     return {};
 }
 
-// A rename is durable only once the folder itself has been flushed.
-void sync_folder(const std::filesystem::path& folder) {
-    const UniqueFd fd(
-        ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (fd)
-        ::fsync(fd.get());
-}
-
 } // namespace
 
 Result<std::string> read_file(const std::filesystem::path& path) {
@@ -56,6 +48,13 @@ Result<std::string> read_file(const std::filesystem::path& path) {
             return file_error("read", path, errno);
         content.append(block, static_cast<std::size_t>(got));
     }
+}
+
+void sync_folder(const std::filesystem::path& folder) {
+    const UniqueFd fd(
+        ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (fd)
+        ::fsync(fd.get());
 }
 
 Result<void> write_file_atomically(const std::filesystem::path& path, std::string_view content) {

@@ -15,6 +15,9 @@ Result<std::string> read_file(const std::filesystem::path& path);
 // a reader (or a crash, or a full disk) finds the old content or the new one, never a part.
 Result<void> write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
+// Makes the entries of a folder last through a loss of power: a new file or folder in it, a new name.
+void sync_folder(const std::filesystem::path& folder);
+
 // SHA-256 in lower-case hexadecimal.
 std::string sha256(std::string_view content);
 Result<std::string> sha256_of_file(const std::filesystem::path& path);

@@ -1,9 +1,11 @@
 #include "support/json.hpp"
 
+#include <boost/json/basic_parser_impl.hpp>
 #include <boost/json/serialize.hpp>
-#include <boost/json/stream_parser.hpp>
+#include <boost/json/value_stack.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <fmt/format.h>
 
 namespace mqcore::support {
@@ -50,17 +52,86 @@ void print_into(std::string& out, const Json& value, std::size_t depth) {
     }
 }
 
+// Builds the document as boost::json::parser does, except for doubles: the library's own may miss the
+// last digit (before Boost 1.82 always), and a stored result must come back as it was written.
+class Builder {
+  public:
+    using Part = boost::json::string_view;
+    using Code = boost::json::error_code;
+    static constexpr std::size_t max_object_size = boost::json::object::max_size();
+    static constexpr std::size_t max_array_size = boost::json::array::max_size();
+    static constexpr std::size_t max_key_size = boost::json::string::max_size();
+    static constexpr std::size_t max_string_size = boost::json::string::max_size();
+
+    Json release() { return stack_.release(); }
+
+    bool on_document_begin(Code&) { return true; }
+    bool on_document_end(Code&) { return true; }
+    bool on_object_begin(Code&) { return true; }
+    bool on_object_end(std::size_t size, Code&) {
+        stack_.push_object(size);
+        return true;
+    }
+    bool on_array_begin(Code&) { return true; }
+    bool on_array_end(std::size_t size, Code&) {
+        stack_.push_array(size);
+        return true;
+    }
+    bool on_key_part(Part part, std::size_t, Code&) {
+        stack_.push_chars(part);
+        return true;
+    }
+    bool on_key(Part part, std::size_t, Code&) {
+        stack_.push_key(part);
+        return true;
+    }
+    bool on_string_part(Part part, std::size_t, Code&) {
+        stack_.push_chars(part);
+        return true;
+    }
+    bool on_string(Part part, std::size_t, Code&) {
+        stack_.push_string(part);
+        return true;
+    }
+    bool on_number_part(Part, Code&) { return true; } // the text is there as a whole
+    bool on_int64(std::int64_t number, Part, Code&) {
+        stack_.push_int64(number);
+        return true;
+    }
+    bool on_uint64(std::uint64_t number, Part, Code&) {
+        stack_.push_uint64(number);
+        return true;
+    }
+    bool on_double(double nearly, Part text, Code&) {
+        double number = nearly; // stays for what is out of a double's range
+        std::from_chars(text.data(), text.data() + text.size(), number);
+        stack_.push_double(number);
+        return true;
+    }
+    bool on_bool(bool value, Code&) {
+        stack_.push_bool(value);
+        return true;
+    }
+    bool on_null(Code&) {
+        stack_.push_null();
+        return true;
+    }
+    bool on_comment_part(Part, Code&) { return true; }
+    bool on_comment(Part, Code&) { return true; }
+
+  private:
+    boost::json::value_stack stack_;
+};
+
 } // namespace
 
 Result<Json> parse_json(std::string_view text, std::string_view origin) {
     boost::json::error_code error;
-    boost::json::stream_parser parser;
-    const std::size_t used = parser.write_some(text.data(), text.size(), error);
-    if (!error)
-        parser.finish(error);
+    boost::json::basic_parser<Builder> parser{boost::json::parse_options()};
+    const std::size_t used = parser.write_some(false, text.data(), text.size(), error);
     const bool only_space_left = text.find_first_not_of(" \t\r\n", used) == std::string_view::npos;
     if (!error && parser.done() && only_space_left)
-        return parser.release();
+        return parser.handler().release();
     const std::string_view before = text.substr(0, used);
     const auto line = 1 + std::ranges::count(before, '\n');
     const std::size_t line_start = before.rfind('\n');

@@ -152,6 +152,16 @@ class ThroughMosquitto(unittest.TestCase):
                                              endpoint=broker.endpoint("sink", host=host))
                     self.assertTrue(connected["local"].startswith("[::1]:"), connected["local"])
 
+    def test_one_in_flight_tells_how_long_each_acknowledgement_took(self) -> None:
+        for window, count in ((1, 20), (2, None)):
+            with self.subTest(window=window), Peer() as source:
+                source.connect(role="source", endpoint=self.broker.endpoint("source"),
+                               send=send(1, window=window, limit=20))
+                source.say(do="drive", schedule=schedule(window_ms=600))
+                sent = source.expect("driven")["report"]["send"]
+                self.assertEqual(sent["completed"], 20)
+                self.assertEqual(sent["acknowledged"] and sent["acknowledged"]["count"], count)
+
     def test_a_stalled_broker_shows_as_lag_and_blocks_nothing(self) -> None:
         with Broker() as broker, Peer() as source:
             source.connect(role="source", endpoint=broker.endpoint("source"),

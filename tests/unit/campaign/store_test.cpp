@@ -87,3 +87,43 @@ TEST_CASE("a foreign folder, another format and half a document are one clear li
     REQUIRE(read_campaign(folder.path).error().message.find("not a JSON document") !=
             std::string::npos);
 }
+
+TEST_CASE("a reopened folder keeps what is in it, byte for byte, and takes further runs") {
+    Folder folder;
+    const fs::path out = folder.path / "out";
+    {
+        auto store = ResultStore::create(out, {}, {});
+        REQUIRE(store);
+        REQUIRE(store->write_scenario("s.toml", "[suite]\n"));
+        REQUIRE(store->write_manifest(support::JsonObject{
+            {"format", kResultsFormat},
+            {"clients", support::JsonArray{support::JsonObject{{"id", "a"}}}}}));
+        support::Json first = run("one");
+        first.as_object()["client_name"] = "a";
+        first.as_object()["value"] = 0.1 + 0.2;
+        REQUIRE(store->add_run("a", first));
+        const auto other = ResultStore::reopen(out);
+        REQUIRE_FALSE(other); // one at a time
+        REQUIRE(other.error().message.find("another mqcore") != std::string::npos);
+    }
+    std::ofstream(out / "a.json.part") << "half";
+    const std::string before = *support::read_file(out / "a.json");
+    auto store = ResultStore::reopen(out);
+    REQUIRE(store);
+    REQUIRE_FALSE(fs::exists(out / "a.json.part"));
+    REQUIRE(store->runs().size() == 1);
+    REQUIRE(store->scenario_file("s.toml") == out / "scenarios" / "s.toml");
+    REQUIRE(support::text_or(store->first_manifest(), "format", "") == kResultsFormat);
+    REQUIRE(store->add_run("a", run("two")));
+    const std::string end = "\n  ]\n}\n";
+    REQUIRE(before.ends_with(end));
+    REQUIRE(support::read_file(out / "a.json")
+                ->starts_with(before.substr(0, before.size() - end.size()) + ",\n"));
+}
+
+TEST_CASE("a campaign that ended before its first run has nothing to go on with") {
+    Folder folder;
+    REQUIRE(ResultStore::create(folder.path / "out", {}, {}));
+    const auto store = ResultStore::reopen(folder.path / "out");
+    REQUIRE(store.error().message.find("ended before its first run") != std::string::npos);
+}

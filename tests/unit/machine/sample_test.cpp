@@ -199,6 +199,27 @@ TEST_CASE("what the parties used is not other work") {
     CHECK(*use.kernel_busy_cores == Approx(0.44));
 }
 
+TEST_CASE("each logical CPU has its shares, one that came online in the window has none") {
+    FakeRoot proc;
+    const HostUse use =
+        host_use("cpu  0 0 0 0 0 0 0 0\ncpu0 10 0 5 80 0 0 5 0\ncpu3 0 0 0 0 0 0 0 0\n",
+                 "cpu  0 0 0 0 0 0 0 0\ncpu0 40 10 15 90 3 2 15 7\n"
+                 "cpu1 9 9 9 9 9 9 9 9\ncpu3 0 0 0 100 0 0 0 0\nintr 5\n",
+                 0, proc);
+    REQUIRE(use.cpus.size() == 2);
+    CHECK(use.cpus[0].number == 0);
+    CHECK(use.cpus[0].busy == Approx(0.62));
+    CHECK(use.cpus[0].irq == Approx(0.02));
+    CHECK(use.cpus[0].softirq == Approx(0.1));
+    CHECK(use.cpus[0].steal == Approx(0.07));
+    CHECK(use.cpus[0].iowait == Approx(0.03));
+    CHECK(use.cpus[1].number == 3);
+    CHECK(use.cpus[1].busy == 0.0);
+    CHECK(mqcore::support::print_json(to_json(use).at("cpus")) ==
+          R"({"number":[0,3],"busy":[6.2E-1,0E0],"irq":[2E-2,0E0],"softirq":[1E-1,0E0],)"
+          R"("steal":[7E-2,0E0],"iowait":[3E-2,0E0]})");
+}
+
 TEST_CASE("parties that used more than the ticks show leave no negative rest") {
     FakeRoot proc;
     const HostUse use =
@@ -232,5 +253,6 @@ TEST_CASE("a host that hides /proc/stat gives reasons") {
     CHECK_FALSE(use.other_busy_cores);
     CHECK(use.unavailable.contains("other_busy_cores"));
     CHECK(use.unavailable.contains("kernel_busy_cores"));
+    CHECK(use.unavailable.contains("cpus"));
     CHECK(to_json(use).at("other_busy_cores").is_null());
 }

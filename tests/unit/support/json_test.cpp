@@ -1,6 +1,7 @@
 #include "support/catch.hpp"
 #include "support/json.hpp"
 
+#include <random>
 #include <utility>
 
 using namespace mqcore::support;
@@ -64,6 +65,18 @@ TEST_CASE("the pretty form reads back as the same document") {
         R"({"text":"a\"b\\\u0001\u20ac","n":-1,"big":18446744073709551615,"x":1e-300})", "t");
     REQUIRE(json);
     CHECK(*parse_json(print_json_pretty(*json), "t") == *json);
+}
+
+TEST_CASE("a number that was read prints as it was printed before, to the last digit") {
+    std::mt19937_64 random(1);
+    for (int i = 0; i < 10'000; ++i) {
+        const double value =
+            static_cast<double>(random() >> 11) / static_cast<double>(1 + (random() >> 34));
+        const std::string text = print_json(value);
+        REQUIRE(print_json(*parse_json(text, "t")) == text);
+    }
+    for (const char* text : {"18446744073709551615", "-9223372036854775808", "-0E0", "5E-324"})
+        CHECK(print_json(*parse_json(text, "t")) == text);
 }
 
 TEST_CASE("reading with defaults takes a default for what is missing or of another type") {
