@@ -42,5 +42,6 @@ std::function<int()> declare_harness_cost(CLI::App& app);
 std::function<int()> declare_doctor(CLI::App& app);
 std::function<int()> declare_envs(CLI::App& app);
 std::function<int()> declare_show(CLI::App& app);
+std::function<int()> declare_report(CLI::App& app);
 
 } // namespace mqcore::cli

@@ -1,6 +1,5 @@
-// Commands that tell something and run nothing on a broker: clients, show, validate, explain, doctor.
+// Commands that tell something and run nothing on a broker: clients, validate, explain, doctor.
 
-#include "campaign/store.hpp"
 #include "cli/command.hpp"
 #include "cli/installation.hpp"
 #include "cli/terminal.hpp"
@@ -8,7 +7,6 @@
 #include "report/table.hpp"
 #include "report/text_table.hpp"
 #include "scenario/reference.hpp"
-#include "verdict/cell.hpp"
 #include "verdict/explain.hpp"
 
 #include <CLI/App.hpp>
@@ -69,15 +67,6 @@ int clients(bool wants_json) {
         fmt::print("{}", support::print_json_pretty(all));
     else
         fmt::print("{}", report::clients_table(catalogue.drivers, versions, terminal_style()));
-    return kDone;
-}
-
-int show(const std::string& folder) {
-    Result<campaign::StoredCampaign> stored = campaign::read_campaign(folder);
-    if (!stored)
-        return report_error(stored.error());
-    fmt::print("{}", report::campaign_table(stored->manifest, verdict::cells_of(stored->runs),
-                                            terminal_style()));
     return kDone;
 }
 
@@ -157,12 +146,6 @@ std::function<int()> declare_clients(CLI::App& app) {
     auto wants_json = std::make_shared<bool>(false);
     app.add_flag("--json", *wants_json, "As JSON");
     return [wants_json] { return clients(*wants_json); };
-}
-
-std::function<int()> declare_show(CLI::App& app) {
-    auto folder = std::make_shared<std::string>();
-    app.add_option("campaign", *folder, "A results folder")->required()->type_name("DIR");
-    return [folder] { return show(*folder); };
 }
 
 std::function<int()> declare_validate(CLI::App& app) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <set>
 
 namespace mqcore::verdict {
 namespace {
@@ -42,20 +43,22 @@ double median(std::vector<double> values) {
     return values.size() % 2 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-std::optional<measure::Histogram> merged(std::span<const Json* const> runs,
-                                         const MetricEntry& entry) {
-    std::optional<measure::Histogram> all;
-    for (const Json* document : runs) {
-        const auto histogram = histogram_of(RunView(*document), entry.histogram);
-        if (histogram && all)
-            all->merge(*histogram);
-        else if (histogram)
-            all = histogram;
+// Every histogram that metrics of the table are taken from.
+void merge_histograms(Cell& cell, std::span<const Json* const> valid) {
+    std::set<std::string> names;
+    for (const MetricEntry& entry : metrics())
+        if (!entry.histogram.empty())
+            names.insert(entry.histogram);
+    for (const Json* document : valid) {
+        const RunView run(*document);
+        for (const std::string& name : names)
+            if (const auto histogram = histogram_of(run, name))
+                cell.histograms[name].merge(*histogram);
     }
-    return all;
 }
 
-CellMetric aggregate_metric(std::span<const Json* const> valid, const MetricEntry& entry) {
+CellMetric aggregate_metric(const Cell& cell, std::span<const Json* const> valid,
+                            const MetricEntry& entry) {
     CellMetric metric;
     std::vector<double> values;
     for (const Json* document : valid) {
@@ -71,11 +74,10 @@ CellMetric aggregate_metric(std::span<const Json* const> valid, const MetricEntr
     metric.lowest = std::ranges::min(values);
     metric.highest = std::ranges::max(values);
     metric.value = median(values);
-    if (entry.histogram.empty())
-        return metric;
-    if (const auto all = merged(valid, entry)) {
-        metric.samples = all->count();
-        const auto at = entry.quantile >= 1 ? all->max() : all->quantile(entry.quantile);
+    if (const auto found = cell.histograms.find(entry.histogram); found != cell.histograms.end()) {
+        const measure::Histogram& all = found->second;
+        metric.samples = all.count();
+        const auto at = entry.quantile >= 1 ? all.max() : all.quantile(entry.quantile);
         metric.value = static_cast<double>(*at) * 1e-3;
     }
     return metric;
@@ -96,10 +98,11 @@ void add_flags(Cell& cell, const Json& run) {
 void add_metrics(Cell& cell, std::span<const Json* const> valid) {
     if (valid.empty())
         return;
+    merge_histograms(cell, valid);
     const RunView run(*valid.front());
     for (const MetricEntry& entry : metrics())
         if (entry.scope.covers(run))
-            cell.metrics[entry.id] = aggregate_metric(valid, entry);
+            cell.metrics[entry.id] = aggregate_metric(cell, valid, entry);
 }
 
 } // namespace
@@ -126,6 +129,8 @@ Cell aggregate(std::span<const Json> runs) {
             cell.point = run.text("point");
             cell.spec = run["spec"] ? *run["spec"].json() : Json(nullptr);
         }
+        if (cell.library_version.empty())
+            cell.library_version = run["client"]["notes"].text("library.version");
         if (cell.status != Status::valid && status_in(*document) == cell.status &&
             cell.reason.empty()) {
             cell.reason = run.text("reason");

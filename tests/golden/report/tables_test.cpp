@@ -1,6 +1,7 @@
 // The terminal's tables, to the byte, and the results folder of the same campaign, which the schema of
 // the result format is tested with (tests/integration/results_schema_test.py).
 
+#include "report/selection.hpp"
 #include "report/table.hpp"
 #include "support/campaign_documents.hpp"
 #include "support/catch.hpp"
@@ -78,6 +79,17 @@ TEST_CASE("a campaign that is not comparable and was interrupted says so first")
     at(campaign.manifest, "state") = "interrupted";
     campaign.runs.resize(4);
     check_golden(kFolder / "campaign-interrupted.txt", table_of(campaign, {}));
+}
+
+TEST_CASE("one point with its plots, best memory first") {
+    CampaignDocuments campaign = campaign_documents();
+    REQUIRE(report::select(campaign.manifest, {.points = {"rtt_qos2_fixed"}, .clients = {}}));
+    check_golden(kFolder / "point.txt",
+                 table_of(campaign, {.sort = "rss_peak_kib", .has_plots = true}));
+    campaign = campaign_documents();
+    REQUIRE(report::select(campaign.manifest,
+                           {.points = {"pub_qos0_max"}, .clients = {"gmqtt", "paho"}}));
+    check_golden(kFolder / "point-capacity.txt", table_of(campaign, {.has_plots = true}));
 }
 
 TEST_CASE("points and refused pairs of mqcore list") {
