@@ -9,7 +9,10 @@
 #include "support/unique_fd.hpp"
 
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -70,6 +73,21 @@ struct StoredCampaign {
 support::Result<void> mark_standing(const std::filesystem::path& folder, std::string_view standing,
                                     const std::string& reason);
 
+// {"standing", "reason", "at"}, null: nobody took the campaign back.
+support::Result<support::Json> read_standing(const std::filesystem::path& folder);
 support::Result<StoredCampaign> read_campaign(const std::filesystem::path& folder);
+
+// The same for folders of any size. The manifest alone; its format and its list of clients are checked:
+support::Result<support::Json> read_manifest(const std::filesystem::path& folder);
+// and the runs, cell by cell: all of one client on one point, clients in the manifest's order, points
+// in that of the file. Memory holds one client's text and one parsed cell at a time: what `visit` keeps
+// of a run it copies into values of its own.
+support::Result<void> visit_cells(const std::filesystem::path& folder,
+                                  const support::Json& manifest,
+                                  const std::function<void(std::span<const support::Json>)>& visit);
+
+// Where a client's runs are. Nothing: its id cannot be a file name.
+std::optional<std::filesystem::path> file_of_client(const std::filesystem::path& folder,
+                                                    const support::Json& client);
 
 } // namespace mqcore::campaign

@@ -47,5 +47,6 @@ std::function<int()> declare_new_client(CLI::App& app);
 std::function<int()> declare_show(CLI::App& app);
 std::function<int()> declare_compare(CLI::App& app);
 std::function<int()> declare_verify(CLI::App& app);
+std::function<int()> declare_report(CLI::App& app);
 
 } // namespace mqcore::cli

@@ -1,12 +1,10 @@
-// Commands about results folders: show, compare, verify.
+// Commands that set results against each other or against their raw data: compare, verify.
 
 #include "campaign/compare.hpp"
 #include "campaign/verify.hpp"
 #include "cli/command.hpp"
 #include "cli/terminal.hpp"
 #include "report/comparison.hpp"
-#include "report/consumers.hpp"
-#include "report/export.hpp"
 #include "support/quantity.hpp"
 
 #include <CLI/App.hpp>
@@ -25,22 +23,6 @@ using support::Result;
 report::TableStyle style_of(const std::string& format) {
     return format == "markdown" ? report::TableStyle{.format = report::Format::markdown}
                                 : report::TableStyle{.use_colour = wants_colour(1)};
-}
-
-int show(const std::string& folder, const std::string& format) {
-    Result<campaign::StoredCampaign> stored = campaign::read_campaign(folder);
-    if (!stored)
-        return report_error(stored.error());
-    const std::vector<verdict::Cell> cells = verdict::cells_of(stored->runs);
-    const report::TableStyle style = style_of(format);
-    if (format == "json")
-        fmt::print("{}", support::print_json_pretty(
-                             report::campaign_json(stored->manifest, stored->standing, cells)));
-    else
-        fmt::print("{}{}{}", report::standing_text(stored->standing, style),
-                   report::campaign_table(stored->manifest, cells, style),
-                   report::consumers_text(stored->runs, style));
-    return kDone;
 }
 
 struct CompareOptions {
@@ -155,14 +137,6 @@ void add_format(CLI::App& app, std::string& format, std::vector<std::string> kno
 }
 
 } // namespace
-
-std::function<int()> declare_show(CLI::App& app) {
-    auto folder = std::make_shared<std::string>();
-    auto format = std::make_shared<std::string>("table");
-    app.add_option("campaign", *folder, "A results folder")->required()->type_name("DIR");
-    add_format(app, *format, {"table", "markdown", "json"});
-    return [=] { return show(*folder, *format); };
-}
 
 std::function<int()> declare_compare(CLI::App& app) {
     auto options = std::make_shared<CompareOptions>();

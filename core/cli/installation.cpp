@@ -16,7 +16,10 @@ using support::ErrorCode;
 Installation Installation::find() {
     std::error_code failed;
     const fs::path bin = fs::read_symlink("/proc/self/exe", failed).parent_path();
-    return {.bin = bin, .worker = bin / "mqworker", .peer = bin / "mqpeer"};
+    return {.bin = bin,
+            .worker = bin / "mqworker",
+            .peer = bin / "mqpeer",
+            .share = bin.parent_path() / "share" / "mqcore"};
 }
 
 driver::Catalogue Installation::catalogue() const {
@@ -34,7 +37,7 @@ driver::Catalogue Installation::catalogue() const {
 
 fs::path Installation::scenario_file(const std::string& name) const {
     const fs::path given = name;
-    const fs::path installed = bin.parent_path() / "share" / "mqcore" / given;
+    const fs::path installed = share / given;
     std::error_code ignored;
     return !fs::exists(given, ignored) && given.is_relative() && fs::exists(installed, ignored)
                ? installed

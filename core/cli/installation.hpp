@@ -23,6 +23,8 @@ struct Installation {
     std::filesystem::path worker; // mqworker
     std::filesystem::path peer;   // mqpeer
 
+    std::filesystem::path share; // what comes with the programs: scenarios, the report's page
+
     static Installation find();
     driver::Catalogue catalogue() const; // prints what is broken or shadowed to stderr
     // A scenario file as given, or of that name in the installation's scenarios.

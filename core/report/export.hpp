@@ -1,16 +1,30 @@
 #pragma once
-// A campaign's cells for programs: what the terminal's table shows, and everything behind it.
+// A campaign in the forms that other programs read: CSV, OpenMetrics, the JSON of continuous-benchmark
+// services, HdrHistogram's percentile text. docs/results.md shows each with a command. Pure functions.
 
 #include "verdict/cell.hpp"
 
 #include <span>
+#include <string>
 
 namespace mqcore::report {
 
-// {"format": "mqcore-cells/1", "campaign", "comparable", "not_comparable_because", "standing", "confidence",
-//  "resamples", "cells": [{"client", "point", "status", "runs", "valid_runs", "rank": [best, worst]|null,
-//  "control_of", "regime", "flags", "metrics": {id: {"value", "unit", "interval": [low, high]|null, "runs"}}}]}
-support::Json campaign_json(const support::Json& manifest, const support::Json& standing,
-                            std::span<const verdict::Cell> cells);
+// One row a cell, and one a run (RFC 4180, a header line, an empty field for null). Runs come cell by
+// cell, so the header is a function of its own.
+std::string cells_csv(const support::Json& manifest, std::span<const verdict::Cell> cells);
+std::string runs_csv_header();
+std::string runs_csv(const support::Json& manifest, std::span<const support::Json> runs);
+
+// OpenMetrics 1.0 text in base units: seconds, bytes, ratios.
+std::string openmetrics(const support::Json& manifest, std::span<const verdict::Cell> cells);
+
+// [{name, unit, value, range, extra}] of the valid cells' metrics of one direction, because such a
+// service takes one direction a file.
+support::JsonArray benchmark_json(const support::Json& manifest,
+                                  std::span<const verdict::Cell> cells,
+                                  verdict::Direction direction);
+
+// What HistogramLogProcessor prints, in microseconds.
+std::string hdr_text(const measure::Histogram& histogram);
 
 } // namespace mqcore::report

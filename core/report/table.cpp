@@ -1,6 +1,7 @@
 #include "report/table.hpp"
 
 #include "report/figures.hpp"
+#include "report/text_plot.hpp"
 #include "support/text.hpp"
 #include "verdict/comparison.hpp"
 #include "verdict/context.hpp"
@@ -121,9 +122,16 @@ std::vector<RefusedPair> refused_pairs(const Json& manifest) {
     return pairs;
 }
 
-double rate_of(const Cell& cell) {
-    const auto found = cell.metrics.find("rate");
-    return found == cell.metrics.end() ? 0 : found->second.value.value_or(0);
+// Best first, cells without a value last.
+void sort_by(std::vector<const Cell*>& cells, std::string_view metric) {
+    const bool is_higher_better =
+        verdict::find_metric(metric)->direction == verdict::Direction::higher;
+    std::ranges::stable_sort(cells, std::ranges::less{}, [&](const Cell* cell) {
+        const auto found = cell->metrics.find(std::string(metric));
+        const bool is_known = found != cell->metrics.end() && found->second.value;
+        const double value = is_known ? *found->second.value : 0;
+        return std::pair(!is_known, is_higher_better ? -value : value);
+    });
 }
 
 bool is_control(const Block& block, const Cell* cell) {
@@ -131,7 +139,8 @@ bool is_control(const Block& block, const Cell* cell) {
            block.controls.end();
 }
 
-std::vector<Block> blocks_of(const Json& manifest, std::span<const Cell> cells) {
+std::vector<Block> blocks_of(const Json& manifest, std::span<const Cell> cells,
+                             std::string_view sort) {
     const std::vector<RefusedPair> refused = refused_pairs(manifest);
     std::vector<Block> blocks;
     for (const Json* item : items_of(Node(&manifest)["points"])) {
@@ -151,9 +160,8 @@ std::vector<Block> blocks_of(const Json& manifest, std::span<const Cell> cells) 
             else if (!is_refused)
                 block.not_run.push_back(name);
         }
-        if (block.point.is_capacity)
-            std::ranges::stable_sort(block.cells, std::ranges::greater{},
-                                     [](const Cell* cell) { return rate_of(*cell); });
+        if (block.point.is_capacity || !sort.empty())
+            sort_by(block.cells, sort.empty() ? "rate" : sort);
         block.controls = verdict::controls_among(block.cells, verdict::controls_in(manifest));
         if (block.point.is_capacity)
             block.ranks = verdict::ranks_of(block.cells, "rate", block.controls);
@@ -162,10 +170,15 @@ std::vector<Block> blocks_of(const Json& manifest, std::span<const Cell> cells) 
     return blocks;
 }
 
-std::span<const BlockColumn> columns_of(const Block& block) {
-    if (block.point.is_capacity)
-        return kCapacityColumns;
-    return block.point.rate ? std::span<const BlockColumn>(kFixedColumns) : kIdleColumns;
+std::vector<BlockColumn> columns_of(const Block& block, std::string_view sort) {
+    const std::span<const BlockColumn> usual = block.point.is_capacity ? kCapacityColumns
+                                               : block.point.rate
+                                                   ? std::span<const BlockColumn>(kFixedColumns)
+                                                   : kIdleColumns;
+    std::vector<BlockColumn> columns(usual.begin(), usual.end());
+    if (!sort.empty() && std::ranges::find(columns, sort, &BlockColumn::metric) == columns.end())
+        columns.insert(columns.begin(), {sort, {}, false});
+    return columns;
 }
 
 bool is_shown(const Block& block, std::string_view metric) {
@@ -274,7 +287,7 @@ std::string table_of(const Block& block, const TableStyle& style, Legend& legend
     if (is_ranked)
         columns.push_back({"#", Align::right});
     columns.push_back({"client", Align::left});
-    for (const BlockColumn& column : columns_of(block))
+    for (const BlockColumn& column : columns_of(block, style.sort))
         if (is_shown(block, column.metric)) {
             shown.push_back(column);
             columns.push_back({column.title.empty() ? verdict::find_metric(column.metric)->title
@@ -308,6 +321,53 @@ std::string table_of(const Block& block, const TableStyle& style, Legend& legend
         table.add(std::move(row));
     }
     return table.empty() ? std::string() : table.print(style.format, style.use_colour, 2);
+}
+
+std::string metric_text(double value_us) { return support::format_duration(value_us * 1e3); }
+
+// The percentiles of one histogram, all clients on one scale.
+std::string percentile_plot(const Block& block, std::string_view histogram) {
+    constexpr const char* kMarks[] = {"●", "┼", "┤", "╎", "×"};
+    std::vector<Strip> strips;
+    for (const Cell* cell : block.cells) {
+        if (!cell->histograms.contains(std::string(histogram)))
+            continue;
+        Strip strip{cell->client, {}};
+        for (const verdict::MetricEntry& entry : verdict::metrics())
+            if (entry.histogram == histogram)
+                strip.values.push_back(cell->metrics.at(entry.id).value);
+        strips.push_back(std::move(strip));
+    }
+    const std::string plot = strip_plot(strips, kMarks, metric_text);
+    return plot.empty()
+               ? plot
+               : fmt::format("\n  {}, logarithmic: ● p50  ┼ p90  ┤ p99  ╎ p99.9  × max\n{}",
+                             histogram, plot);
+}
+
+// The first column as bars, then every latency that the point has.
+std::string plots_of(const Block& block, const TableStyle& style) {
+    const std::string_view metric =
+        style.sort.empty() ? columns_of(block, style.sort).front().metric : style.sort;
+    const verdict::MetricEntry& entry = *verdict::find_metric(metric);
+    std::vector<Bar> bars;
+    std::vector<std::string_view> histograms;
+    for (const Cell* cell : block.cells)
+        if (const auto found = cell->metrics.find(entry.id);
+            found != cell->metrics.end() && found->second.value)
+            bars.push_back(
+                {cell->client, *found->second.value, formatted(*found->second.value, entry.unit)});
+    if (bars.empty())
+        return {};
+    std::string out = fmt::format("\n  {} ({})\n{}", entry.title,
+                                  verdict::unit_and_direction(entry), bar_plot(bars));
+    for (const verdict::MetricEntry& each : verdict::metrics())
+        if (!each.histogram.empty() &&
+            (histograms.empty() || histograms.back() != each.histogram)) {
+            histograms.push_back(each.histogram);
+            out += percentile_plot(block, each.histogram);
+        }
+    return out;
 }
 
 // Where a client differs from itself, with how much of a difference cannot be told from that.
@@ -542,6 +602,8 @@ std::string block_text(const Block& block, const TableStyle& style, Legend& lege
         out += '\n' + table;
     if (!notes.empty())
         out += '\n' + notes;
+    if (style.has_plots && !is_markdown)
+        out += plots_of(block, style);
     return out;
 }
 
@@ -568,7 +630,7 @@ std::string standing_text(const Json& standing, const TableStyle& style) {
 
 std::string campaign_table(const Json& manifest, std::span<const Cell> cells,
                            const TableStyle& style) {
-    const std::vector<Block> blocks = blocks_of(manifest, cells);
+    const std::vector<Block> blocks = blocks_of(manifest, cells, style.sort);
     std::string out;
     for (const Label& label : labels_of(manifest, blocks))
         out += label_text(label, style);
@@ -577,6 +639,11 @@ std::string campaign_table(const Json& manifest, std::span<const Cell> cells,
     for (const Block& block : blocks)
         out += block_text(block, style, legend);
     return out + legend_text(legend, style.format);
+}
+
+std::string point_in_words(const Json& point) {
+    return line_of(
+        Block{.point = point_from(Node(&point)), .cells = {}, .refused = {}, .not_run = {}});
 }
 
 std::string points_table(std::span<const scenario::Scenario> scenarios,

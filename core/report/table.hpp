@@ -10,6 +10,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace mqcore::report {
@@ -17,17 +18,23 @@ namespace mqcore::report {
 struct TableStyle {
     Format format = Format::text;
     bool use_colour = false;
+    std::string_view sort = {}; // a metric's id: best cells first, and a column of its own
+    bool has_plots = false;     // bars and percentiles below each table; text alone
 };
 
 // That a campaign was superseded or retracted, and why; empty for null. Stands above its table.
 std::string standing_text(const support::Json& standing, const TableStyle& style);
 
 // A campaign's result: labels first (not comparable: why), then one block a point. Capacity points are
-// ranked by rate where the runs bear a ranking, fixed ones show cost and latency in the manifest's order of clients, idle ones connect
-// time and footprint. Cells that are not valid are named below with their reasons, refused pairs with
+// ranked by rate where the runs bear a ranking, fixed ones show cost and latency in the manifest's order of
+// clients, idle ones connect time and footprint; `sort` changes that order. Cells that are not valid are named
+// below with their reasons, refused pairs with
 // what the driver lacks. `manifest` as in docs/results.schema.json.
 std::string campaign_table(const support::Json& manifest, std::span<const verdict::Cell> cells,
                            const TableStyle& style);
+
+// "pub, QoS 1, 256 B, 2,000 messages/s, MQTT 3.1.1". `point` as in the manifest.
+std::string point_in_words(const support::Json& point);
 
 // A pair of a client and a point that is not run.
 struct RefusedPair {

@@ -37,6 +37,8 @@ Result<std::string> read_file(const std::filesystem::path& path) {
     if (!fd)
         return file_error("read", path, errno);
     std::string content;
+    if (struct stat status{}; ::fstat(fd.get(), &status) == 0 && status.st_size > 0)
+        content.reserve(static_cast<std::size_t>(status.st_size));
     char block[16384];
     for (;;) {
         const ssize_t got = ::read(fd.get(), block, sizeof block);

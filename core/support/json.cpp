@@ -5,6 +5,7 @@
 #include <boost/json/value_stack.hpp>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <fmt/format.h>
 
@@ -62,6 +63,8 @@ class Builder {
     static constexpr std::size_t max_array_size = boost::json::array::max_size();
     static constexpr std::size_t max_key_size = boost::json::string::max_size();
     static constexpr std::size_t max_string_size = boost::json::string::max_size();
+
+    explicit Builder(boost::json::storage_ptr storage) { stack_.reset(std::move(storage)); }
 
     Json release() { return stack_.release(); }
 
@@ -125,9 +128,10 @@ class Builder {
 
 } // namespace
 
-Result<Json> parse_json(std::string_view text, std::string_view origin) {
+Result<Json> parse_json(std::string_view text, std::string_view origin,
+                        boost::json::storage_ptr storage) {
     boost::json::error_code error;
-    boost::json::basic_parser<Builder> parser{boost::json::parse_options()};
+    boost::json::basic_parser<Builder> parser{boost::json::parse_options(), std::move(storage)};
     const std::size_t used = parser.write_some(false, text.data(), text.size(), error);
     const bool only_space_left = text.find_first_not_of(" \t\r\n", used) == std::string_view::npos;
     if (!error && parser.done() && only_space_left)
@@ -143,6 +147,62 @@ Result<Json> parse_json(std::string_view text, std::string_view origin) {
                                    : std::string("it ends too early or goes on "
                                                  "after its end")),
                  {}};
+}
+
+bool cut_json(std::string_view text,
+              const std::function<bool(std::string_view, std::string_view)>& visit) {
+    constexpr std::size_t kNone = std::string_view::npos;
+    const auto trimmed = [](std::string_view part) {
+        constexpr std::string_view kSpace = " \t\r\n";
+        const std::size_t first = part.find_first_not_of(kSpace);
+        return first == kNone ? std::string_view()
+                              : part.substr(first, part.find_last_not_of(kSpace) - first + 1);
+    };
+    // Most of a results file is digits and blanks.
+    static constexpr auto kIsMark = [] {
+        std::array<bool, 256> marks{};
+        for (const char c : std::string_view("\"{}[]:,"))
+            marks[static_cast<unsigned char>(c)] = true;
+        return marks;
+    }();
+    std::string_view key;
+    std::size_t depth = 0;
+    std::size_t start = 0; // of the member at hand
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        if (!kIsMark[static_cast<unsigned char>(text[at])])
+            continue;
+        const char c = text[at];
+        if (c == '"') {
+            const std::size_t first = at + 1;
+            for (at = text.find('"', first); at != kNone; at = text.find('"', at + 1)) {
+                const std::size_t last = text.find_last_not_of('\\', at - 1);
+                if ((at - 1 - last) % 2 == 0)
+                    break; // no odd number of backslashes escapes it
+            }
+            if (at == kNone)
+                return false;
+            if (depth == 1 && text[start - 1] != ':')
+                key = text.substr(first, at - first);
+        } else if (c == '{' || c == '[') {
+            if (++depth == 1)
+                start = at + 1;
+        } else if (c == ':' && depth == 1) {
+            start = at + 1;
+        } else if ((c == ',' && depth == 1) || c == '}' || c == ']') {
+            if (depth == 0)
+                return false;
+            if (depth == 1) {
+                const std::string_view member = trimmed(text.substr(start, at - start));
+                if (!member.empty() &&
+                    !visit(text[start - 1] == ':' ? key : std::string_view(), member))
+                    return true;
+                start = at + 1;
+            }
+            if (c != ',' && --depth == 0)
+                return trimmed(text.substr(at + 1)).empty();
+        }
+    }
+    return false;
 }
 
 std::string print_json(const Json& value) { return boost::json::serialize(value); }

@@ -7,8 +7,10 @@
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <boost/json/storage_ptr.hpp>
 #include <boost/json/value.hpp>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -19,7 +21,16 @@ using JsonObject = boost::json::object;
 using JsonArray = boost::json::array;
 
 // Parses one document; the error names line and column. `origin` is a file name or what sent it.
-Result<Json> parse_json(std::string_view text, std::string_view origin);
+// `storage`: where its parts live, the heap if not given; copies of parts live there, too.
+Result<Json> parse_json(std::string_view text, std::string_view origin,
+                        boost::json::storage_ptr storage = {});
+
+// Cuts an object or array into its members without parsing them: `visit` gets each one's key (as it
+// stands between the quotes; empty in an array) and its text, and returns false to see no more. False:
+// the brackets do not match or something follows them. For files whose parts are small and whose whole is not; whether a
+// member is right JSON, parse_json says.
+bool cut_json(std::string_view text,
+              const std::function<bool(std::string_view key, std::string_view member)>& visit);
 
 std::string print_json(const Json& value); // one line
 std::string

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <ranges>
+#include <set>
 
 namespace mqcore::verdict {
 namespace {
@@ -36,20 +38,22 @@ Status status_in(const Json& run) {
     return status_of(support::text_or(run, "status", "")).value_or(Status::invalid);
 }
 
-std::optional<measure::Histogram> merged(std::span<const Json* const> runs,
-                                         const MetricEntry& entry) {
-    std::optional<measure::Histogram> all;
-    for (const Json* document : runs) {
-        const auto histogram = histogram_of(RunView(*document), entry.histogram);
-        if (histogram && all)
-            all->merge(*histogram);
-        else if (histogram)
-            all = histogram;
+// Every histogram that metrics of the table are taken from.
+void merge_histograms(Cell& cell, std::span<const Json* const> valid) {
+    std::set<std::string> names;
+    for (const MetricEntry& entry : metrics())
+        if (!entry.histogram.empty())
+            names.insert(entry.histogram);
+    for (const Json* document : valid) {
+        const RunView run(*document);
+        for (const std::string& name : names)
+            if (const auto histogram = histogram_of(run, name))
+                cell.histograms[name].merge(*histogram);
     }
-    return all;
 }
 
-CellMetric aggregate_metric(std::span<const Json* const> valid, const MetricEntry& entry) {
+CellMetric aggregate_metric(const Cell& cell, std::span<const Json* const> valid,
+                            const MetricEntry& entry) {
     CellMetric metric;
     std::vector<double> values;
     for (const Json* document : valid) {
@@ -64,9 +68,10 @@ CellMetric aggregate_metric(std::span<const Json* const> valid, const MetricEntr
         return metric;
     metric.unavailable.clear();
     metric.value = median_of(values);
-    if (const auto all = entry.histogram.empty() ? std::nullopt : merged(valid, entry)) {
-        metric.samples = all->count();
-        const auto at = entry.quantile >= 1 ? all->max() : all->quantile(entry.quantile);
+    if (const auto found = cell.histograms.find(entry.histogram); found != cell.histograms.end()) {
+        const measure::Histogram& all = found->second;
+        metric.samples = all.count();
+        const auto at = entry.quantile >= 1 ? all.max() : all.quantile(entry.quantile);
         metric.value = static_cast<double>(*at) * 1e-3;
     }
     return metric;
@@ -87,13 +92,21 @@ void add_flags(Cell& cell, const Json& run) {
 void add_metrics(Cell& cell, std::span<const Json* const> valid) {
     if (valid.empty())
         return;
+    merge_histograms(cell, valid);
     const RunView run(*valid.front());
     for (const MetricEntry& entry : metrics())
         if (entry.scope.covers(run))
-            cell.metrics[entry.id] = aggregate_metric(valid, entry);
+            cell.metrics[entry.id] = aggregate_metric(cell, valid, entry);
 }
 
 } // namespace
+
+std::optional<Interval> range_of(const CellMetric& metric) {
+    if (metric.by_run.empty())
+        return std::nullopt;
+    const auto [low, high] = std::ranges::minmax(metric.by_run | std::views::values);
+    return Interval{.low = low, .high = high};
+}
 
 std::optional<Interval> interval_of(const CellMetric& metric) {
     std::vector<double> values;
@@ -129,6 +142,8 @@ Cell aggregate(std::span<const Json> runs) {
             cell.point = run.text("point");
             cell.spec = run["spec"] ? *run["spec"].json() : Json(nullptr);
         }
+        if (cell.library_version.empty())
+            cell.library_version = run["client"]["notes"].text("library.version");
         if (cell.status != Status::valid && status_in(*document) == cell.status &&
             cell.reason.empty()) {
             cell.reason = run.text("reason");

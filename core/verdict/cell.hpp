@@ -23,9 +23,13 @@ struct CellMetric {
 // kRunsForInterval values. Computed on demand: 2,000 resamples are not free.
 std::optional<Interval> interval_of(const CellMetric& metric);
 
+// The runs' own values: smallest and largest; nothing where there is none.
+std::optional<Interval> range_of(const CellMetric& metric);
+
 struct Cell {
     std::string client, point;
-    support::Json spec; // of the point, as the runs hold it
+    std::string library_version; // as the client told it; empty: it did not
+    support::Json spec;          // of the point, as the runs hold it
     Status status = Status::invalid;
     std::string reason, party; // of the first run that decided, when not valid
     std::size_t runs = 0;      // planned runs that have an outcome; a retry is not another run
@@ -35,6 +39,8 @@ struct Cell {
     std::map<std::string, std::size_t> flags; // how many valid runs raised it
     std::map<std::string, std::string> flag_details; // of the first one
     std::map<std::string, CellMetric> metrics;
+    std::map<std::string, measure::Histogram>
+        histograms; // of the valid runs, merged, by their name
     std::vector<std::string> not_comparable_because;
 };
 

@@ -47,11 +47,6 @@ std::string_view words_of(Direction direction) {
     return kWords[static_cast<std::size_t>(direction)];
 }
 
-std::string unit_and_direction(const MetricEntry& entry) {
-    const std::string_view unit = symbol_of(entry.unit);
-    return fmt::format("{}{}{}", unit, unit.empty() ? "" : ", ", words_of(entry.direction));
-}
-
 std::string number_of(double rate) {
     return rate == static_cast<double>(static_cast<std::uint64_t>(rate))
                ? format_count(static_cast<std::uint64_t>(rate))
@@ -127,6 +122,11 @@ std::string percentiles_markdown() {
 }
 
 } // namespace
+
+std::string unit_and_direction(const MetricEntry& entry) {
+    const std::string_view unit = symbol_of(entry.unit);
+    return fmt::format("{}{}{}", unit, unit.empty() ? "" : ", ", words_of(entry.direction));
+}
 
 std::string load_in_words(const Point& point) {
     if (!point.rate && !point.is_capacity)

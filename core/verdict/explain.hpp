@@ -3,6 +3,7 @@
 
 #include "scenario/point.hpp"
 #include "support/result.hpp"
+#include "verdict/table.hpp"
 
 #include <span>
 #include <string>
@@ -21,6 +22,8 @@ std::vector<std::string> explainable_ids(std::span<const scenario::Scenario> sce
 
 // "2,000 messages/s, 1,000 topics", "capacity, 64 in flight", "idle".
 std::string load_in_words(const scenario::Point& point);
+// "µs, lower is better"
+std::string unit_and_direction(const MetricEntry& entry);
 // "256 B", "packets of 127 B, 128 B"
 std::string payload_in_words(const scenario::Point& point);
 

@@ -1,9 +1,10 @@
 // The terminal's tables, to the byte, and the results folder of the same campaign, which the schema of
 // the result format is tested with (tests/integration/results_schema_test.py).
 
+#include "report/cells.hpp"
 #include "report/comparison.hpp"
 #include "report/consumers.hpp"
-#include "report/export.hpp"
+#include "report/selection.hpp"
 #include "report/table.hpp"
 #include "support/campaign_documents.hpp"
 #include "support/catch.hpp"
@@ -123,6 +124,17 @@ TEST_CASE("a campaign that was taken back says so, and why") {
     CHECK(report::standing_text(standing, {}) ==
           "RETRACTED:\n  the broker's core was shared (2025-01-02T00:00:00Z)\n");
     CHECK(report::standing_text(nullptr, {}).empty());
+}
+
+TEST_CASE("one point with its plots, best memory first") {
+    CampaignDocuments campaign = campaign_documents();
+    REQUIRE(report::select(campaign.manifest, {.points = {"rtt_qos2_fixed"}, .clients = {}}));
+    check_golden(kFolder / "point.txt",
+                 table_of(campaign, {.sort = "rss_peak_kib", .has_plots = true}));
+    campaign = campaign_documents();
+    REQUIRE(report::select(campaign.manifest,
+                           {.points = {"pub_qos0_max"}, .clients = {"gmqtt", "paho"}}));
+    check_golden(kFolder / "point-capacity.txt", table_of(campaign, {.has_plots = true}));
 }
 
 TEST_CASE("points and refused pairs of mqcore list") {

@@ -73,6 +73,54 @@ TEST_CASE("two campaigns of the same name get two folders") {
     REQUIRE(one->folder() != two->folder());
 }
 
+TEST_CASE("runs are visited cell by cell, the points in the file's order") {
+    Folder folder;
+    const support::Json manifest =
+        support::JsonObject{{"format", kResultsFormat},
+                            {"clients", support::JsonArray{support::JsonObject{{"id", "a"}},
+                                                           support::JsonObject{{"id", "b"}}}}};
+    auto store = ResultStore::create(folder.path / "out", {}, {});
+    REQUIRE(store);
+    REQUIRE(store->write_manifest(manifest));
+    for (const char* point : {"one", "two", "one"})
+        REQUIRE(store->add_run("a", run(point)));
+    std::vector<std::vector<support::Json>> cells;
+    REQUIRE(visit_cells(folder.path / "out", manifest, [&](std::span<const support::Json> runs) {
+        cells.emplace_back(runs.begin(), runs.end());
+    }));
+    REQUIRE(cells.size() == 2);
+    CHECK(cells[0] == std::vector{run("one"), run("one")});
+    CHECK(cells[1] == std::vector{run("two")});
+}
+
+TEST_CASE("a broken run is named with its line in the file") {
+    Folder folder;
+    const auto write = [&](const char* name, const char* text) {
+        REQUIRE(support::write_file_atomically(folder.path / name, text));
+    };
+    write("manifest.json", R"({"format": "mqcore-results/1", "clients": [{"id": "a"}]})");
+    write("a.json", "{\"runs\": [\n{\"point\": \"one\"},\n{\"point\": nul}\n]}");
+    CHECK(read_campaign(folder.path).error().message.find("a.json:3:") != std::string::npos);
+    write("a.json", "{\"runs\": [");
+    CHECK(read_campaign(folder.path).error().message.find("not a JSON document") !=
+          std::string::npos);
+    write("a.json", "{\"client\": \"a\"}");
+    CHECK(read_campaign(folder.path).error().message.find("holds no runs") != std::string::npos);
+}
+
+TEST_CASE("a client whose id leads out of the folder is refused") {
+    Folder folder;
+    for (const char* id : {"../secret", "/etc/x", "", ".hidden"}) {
+        REQUIRE(support::write_file_atomically(
+            folder.path / "manifest.json",
+            support::print_json(support::JsonObject{
+                {"format", kResultsFormat},
+                {"clients", support::JsonArray{support::JsonObject{{"id", id}}}}})));
+        CHECK(read_manifest(folder.path).error().message.find("cannot be a file's name") !=
+              std::string::npos);
+    }
+}
+
 TEST_CASE("a foreign folder, another format and half a document are one clear line each") {
     Folder folder;
     REQUIRE(read_campaign(folder.path).error().message.find("is no results folder") !=

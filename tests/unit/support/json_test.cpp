@@ -79,6 +79,36 @@ TEST_CASE("a number that was read prints as it was printed before, to the last d
         CHECK(print_json(*parse_json(text, "t")) == text);
 }
 
+TEST_CASE("a document is cut into its members without being parsed") {
+    using Member = std::pair<std::string, std::string>;
+    const auto members = [](std::string_view text) {
+        std::vector<Member> found;
+        REQUIRE(cut_json(text, [&](std::string_view key, std::string_view member) {
+            found.emplace_back(key, member);
+            return true;
+        }));
+        return found;
+    };
+    CHECK(members(R"( {"a": 1, "b\"c": [1, {"a": 2}], "d": "x:,}\\"} )") ==
+          std::vector<Member>{{"a", "1"}, {R"(b\"c)", R"([1, {"a": 2}])"}, {"d", R"("x:,}\\")"}});
+    CHECK(members(R"([{"a": 1}, "k", "", []])") ==
+          std::vector<Member>{{"", R"({"a": 1})"}, {"", R"("k")"}, {"", R"("")"}, {"", "[]"}});
+    CHECK(members("{}").empty());
+    CHECK(members("[ ]").empty());
+}
+
+TEST_CASE("cutting ends when it was told to") {
+    int seen = 0;
+    CHECK(cut_json("[1, 2, 3", [&](auto, auto) { return ++seen < 2; }));
+    CHECK(seen == 2);
+}
+
+TEST_CASE("what cannot be cut is refused") {
+    const auto all = [](auto, auto) { return true; };
+    for (const char* text : {"", "7", "[1", R"({"a": "open)", "]", "[1] 2", R"({"a": {)"})
+        CHECK_FALSE(cut_json(text, all));
+}
+
 TEST_CASE("reading with defaults takes a default for what is missing or of another type") {
     const auto parsed =
         parse_json(R"({"t":"x","i":-5,"u":18446744073709551615,"n":1.5,"b":true})", "t");

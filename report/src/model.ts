@@ -1,0 +1,110 @@
+// Looking things up in a campaign.
+
+import type { Campaign, Cell, Client, Entry, Methodology, Metric, MetricEntry, Point } from "./data";
+
+export type Load = "capacity" | "fixed" | "idle";
+
+export const loadOf = (point: Point): Load =>
+  point.capacity ? "capacity" : point.rate !== null ? "fixed" : "idle";
+
+export const LOADS: Record<Load, { title: string; says: string }> = {
+  capacity: {
+    title: "Capacity",
+    says: "As many messages as possible: ranks throughput. What a message costs here is not what it costs at a fixed rate.",
+  },
+  fixed: {
+    title: "Fixed rate",
+    says: "Every client does the same work, so cost and latency compare.",
+  },
+  idle: { title: "Idle", says: "A connection without messages: time to connect and footprint." },
+};
+
+// The columns of each load's table, the one that orders it first; as the terminal shows them.
+export const COLUMNS: Record<Load, string[]> = {
+  capacity: ["rate", "cpu_us_per_message", "cpu_percent", "rss_peak_kib"],
+  fixed: ["cpu_us_per_message", "rss_peak_kib", "transit_p50_us", "transit_p99_us", "since_due_p99_us", "lag_p99_us"],
+  idle: ["connect_us", "rss_peak_kib", "cpu_percent", "threads"],
+};
+
+// What is drawn as bars.
+export const BARS: Record<Load, string[]> = {
+  capacity: ["rate", "cpu_us_per_message", "rss_peak_kib"],
+  fixed: ["cpu_us_per_message", "rss_peak_kib"],
+  idle: ["connect_us", "rss_peak_kib"],
+};
+
+// Flags after which a capacity is not the client's own.
+export const BOUND_ELSEWHERE = ["broker_bound", "offer_bound"];
+
+export class Model {
+  readonly points: Point[];
+  readonly clients: Client[];
+  private readonly cells = new Map<string, Cell>();
+  private readonly entries = new Map<string, MetricEntry>();
+  private readonly flags = new Map<string, Entry>();
+
+  constructor(readonly key: string, readonly campaign: Campaign, readonly methodology: Methodology) {
+    this.points = campaign.manifest.points;
+    this.clients = campaign.manifest.clients;
+    for (const cell of campaign.cells) this.cells.set(JSON.stringify([cell.client, cell.point]), cell);
+    for (const entry of methodology.metrics) this.entries.set(entry.id, entry);
+    for (const entry of methodology.flags) this.flags.set(entry.id, entry);
+  }
+
+  cell(client: string, point: string): Cell | undefined {
+    return this.cells.get(JSON.stringify([client, point]));
+  }
+  metric(id: string): MetricEntry {
+    const entry = this.entries.get(id);
+    if (!entry) throw new Error(`the report has no metric '${id}'`);
+    return entry;
+  }
+  flag(id: string): Entry {
+    return this.flags.get(id) ?? { id, title: id, says: "", computed: "", applies_to: "" };
+  }
+  // In the manifest's order of clients.
+  cellsOf(point: Point): Cell[] {
+    return this.clients.flatMap((client) => this.cell(client.id, point.id) ?? []);
+  }
+  validCells(point: Point): Cell[] {
+    return this.cellsOf(point).filter((cell) => cell.status === "valid");
+  }
+  pointsOf(load: Load): Point[] {
+    return this.points.filter((point) => loadOf(point) === load);
+  }
+  // Best first; cells without a value last.
+  ranked(cells: Cell[], id: string): Cell[] {
+    const sign = this.metric(id).direction === "higher" ? -1 : 1;
+    const of = (cell: Cell) => cell.metrics[id]?.value ?? null;
+    return [...cells].sort((a, b) => {
+      const [x, y] = [of(a), of(b)];
+      return x === null || y === null ? Number(x === null) - Number(y === null) : sign * (x - y);
+    });
+  }
+  // How many times worse than the best: 1 or more.
+  ratio(id: string, value: number, best: number): number {
+    return this.metric(id).direction === "higher" ? best / value : value / best;
+  }
+  // Too few samples lie above the percentile.
+  isThin(id: string, metric: Metric): boolean {
+    const { quantile } = this.metric(id);
+    return quantile !== null && quantile < 1 && metric.samples !== undefined &&
+      metric.samples * (1 - quantile) < this.methodology.samples_behind - 1e-6;
+  }
+  // As the library itself told it in a run, else as its environment does.
+  versionOf(client: Client): string {
+    const told = this.campaign.cells.find((cell) => cell.client === client.id && cell.library_version);
+    return told?.library_version ?? client.environment?.packages?.[client.package] ?? "";
+  }
+  // Pairs that were not run at all: refused, or not reached.
+  missing(): { client: string; point: string; lacks: string[] | null }[] {
+    return this.points.flatMap((point) =>
+      this.clients.filter((client) => !this.cell(client.id, point.id)).map((client) => ({
+        client: client.id,
+        point: point.id,
+        lacks: this.campaign.manifest.refused.find(
+          (pair) => pair.client === client.id && pair.point === point.id)?.missing ?? null,
+      })));
+  }
+}
+

@@ -1,0 +1,129 @@
+// One point: who is how fast, how late, how dear.
+
+import type { Cell } from "../data";
+import { type Child, h, joined } from "../dom";
+import { metricText, unitOf } from "../format";
+import { BARS, BOUND_ELSEWHERE, COLUMNS, LOADS, loadOf, type Model } from "../model";
+import { clientLink, clientName, explained, flagNames, flagsOf, list, metricCell, metricTitle, note, table, whyNotValid } from "../parts";
+import { bars, percentileCurves } from "../plots";
+
+const CURVES: [string, string][] = [
+  ["transit", "Transit: from the publish to the arrival"],
+  ["since_due", "Since due: from when the schedule asked for it to the arrival"],
+  ["lag", "Lag: how late the client sent"],
+  ["receive_transit", "Transit of what the client received"],
+  ["receive_since_due", "Since due of what the client received"],
+];
+
+// Neighbours in the ranking whose runs' ranges overlap.
+function groups(model: Model, ranked: Cell[], id: string): Child {
+  const isHigher = model.metric(id).direction === "higher";
+  const together: Cell[][] = [];
+  for (const cell of ranked) {
+    const metric = cell.metrics[id];
+    const group = together[together.length - 1];
+    const last = group?.[group.length - 1]?.metrics[id];
+    const overlaps = metric && last && metric.value !== null && last.value !== null && (isHigher
+      ? (metric.highest ?? metric.value) >= (last.lowest ?? last.value)
+      : (metric.lowest ?? metric.value) <= (last.highest ?? last.value));
+    if (group && overlaps) group.push(cell);
+    else together.push([cell]);
+  }
+  const ties = together.filter((group) => group.length > 1);
+  return ties.length > 0 && note("plain", "Cannot be told apart, because the ranges of their runs overlap: ",
+    joined(ties.map((group) => joined(group.map((cell) => clientName(cell.client)), ", ")), "; "), ".");
+}
+
+function doubts(cells: Cell[], lead: string): Child[] {
+  const few = cells.every((cell) => cell.valid_runs < 2);
+  const regimes = new Set(cells.map((cell) => cell.regime).filter(Boolean));
+  const bound = cells.filter((cell) => BOUND_ELSEWHERE.some((flag) => flag in cell.flags));
+  return [
+    few && note("plain", "One valid run of each client: how far a value scatters is not known, so a small difference says nothing."),
+    regimes.size > 1 && note("warning", "The clients met the schedule in different regimes (", [...regimes].join(", "),
+      "): their lags and costs do not compare."),
+    bound.length > 0 && lead === "rate" && note("warning", "Not the client's own limit, but the broker's or the offer's: ",
+      joined(bound.map((cell) => clientName(cell.client)), ", "), ". Their order says nothing about the clients."),
+  ];
+}
+
+function percentiles(model: Model, cells: Cell[], histogram: string): Child {
+  const ids = model.methodology.metrics.filter((entry) => entry.histogram === histogram).map((entry) => entry.id);
+  return table("Percentiles of all valid runs' messages together.",
+    [{ title: "client" }, ...ids.map((id) => ({ title: metricTitle(model, id), isNumber: true })), { title: "messages", isNumber: true }],
+    cells.filter((cell) => cell.curves[histogram]).map((cell) => ({
+      cells: [clientName(cell.client), ...ids.map((id) => metricCell(model, cell.metrics[id], id)),
+        { text: (cell.curves[histogram]?.count ?? 0).toLocaleString("en-US"), sort: cell.curves[histogram]?.count ?? null }],
+    })));
+}
+
+// Why a metric has no value, once for all clients with the same reason.
+function unavailable(model: Model, cells: Cell[], ids: string[]): Child[] {
+  const reasons = new Map<string, { clients: Set<string>; titles: Set<string> }>();
+  for (const id of ids)
+    for (const cell of cells) {
+      const why = cell.metrics[id]?.value === null ? cell.metrics[id]?.unavailable : undefined;
+      if (why === undefined) continue;
+      const known = reasons.get(why) ?? { clients: new Set(), titles: new Set() };
+      known.clients.add(cell.client);
+      known.titles.add(model.metric(id).title);
+      reasons.set(why, known);
+    }
+  return [...reasons].map(([why, { clients, titles }]) =>
+    h("span", { class: "small" }, `n/a: ${[...titles].join(", ")} of `, joined([...clients].map(clientName), ", "), `: ${why || "no reason is stored"}`));
+}
+
+export function pointPage(model: Model, id: string, chosen?: string): Child {
+  const point = model.points.find((each) => each.id === id);
+  if (!point) return note("warning", `This campaign has no point '${id}'.`);
+  const load = loadOf(point);
+  const lead = COLUMNS[load][0] as string;
+  const cells = model.ranked(model.validCells(point), lead);
+  const others = model.cellsOf(point).filter((cell) => cell.status !== "valid");
+  const has = (metric: string) => cells.some((cell) => cell.metrics[metric]);
+  const columns = COLUMNS[load].filter(has);
+  const hasRegime = cells.some((cell) => cell.regime);
+  const shown = new Set([...columns, ...BARS[load]]);
+  const more = model.methodology.metrics
+    .filter((entry) => entry.histogram === null && !shown.has(entry.id) && has(entry.id)).map((entry) => entry.id);
+  const missing = model.missing().filter((pair) => pair.point === id);
+  const curves = CURVES.filter(([histogram]) => cells.some((cell) => cell.curves[histogram]));
+  return [
+    h("p", { class: "lead" }, model.campaign.points_in_words[id], " ", h("span", { class: "badge" }, LOADS[load].title)),
+    h("p", {}, point.question, " ", h("span", { class: "small" }, LOADS[load].says)),
+    doubts(cells, lead),
+    chosen !== undefined && !cells.some((cell) => cell.client === chosen) && note("plain", `'${chosen}' has no value here; below it says why.`),
+    cells.length > 0 && [
+      groups(model, cells, lead),
+      table(`Best ${model.metric(lead).title} first.`,
+        [{ title: "client" }, ...columns.map((metric) => ({ title: metricTitle(model, metric), isNumber: true })),
+          { title: "valid runs", isNumber: true }, ...(hasRegime ? [{ title: "regime" }] : []), { title: "flags" }],
+        cells.map((cell) => ({
+          id: `cell-${cell.client}`,
+          cells: [clientLink(model, cell.client), ...columns.map((metric) => metricCell(model, cell.metrics[metric], metric)),
+            { text: `${cell.valid_runs} of ${cell.runs}`, sort: cell.valid_runs }, ...(hasRegime ? [cell.regime] : []), flagNames(model, cell)],
+        }))),
+      h("div", { class: "plots" }, BARS[load].filter(has).map((metric) => bars(model, cells, metric))),
+    ],
+    (others.length > 0 || missing.length > 0) && [
+      h("h2", {}, "No value from"),
+      list([...others.map((cell) => [clientLink(model, cell.client), " ", whyNotValid(cell)]),
+        ...missing.map((pair) => [clientLink(model, pair.client), " ", h("span", { class: "status" }, pair.lacks ? "unsupported" : "not run"),
+          pair.lacks && `: does not claim ${pair.lacks.join(", ")}`])]),
+    ],
+    curves.length > 0 && [h("h2", {}, "Latency"), load === "capacity" &&
+      note("plain", "At capacity a message waits behind all that are in flight: this is the queue's length, not how fast a client answers."),
+      curves.map(([histogram, title]) => [percentileCurves(model, cells, histogram, title), percentiles(model, cells, histogram)])],
+    more.length > 0 && [
+      h("h2", {}, "More"),
+      table("Everything else that was measured.",
+        [{ title: "metric" }, { title: "unit" }, ...cells.map((cell) => ({ title: clientName(cell.client), isNumber: true }))],
+        more.map((metric) => ({
+          cells: [metricTitle(model, metric), unitOf(model.metric(metric)),
+            ...cells.map((cell) => h("span", { title: cell.metrics[metric]?.unavailable }, metricText(cell.metrics[metric], model.metric(metric))))],
+        }))),
+      list(unavailable(model, cells, more)),
+    ],
+    explained(model, [...columns, ...BARS[load].filter(has), ...more], flagsOf(cells)),
+  ];
+}

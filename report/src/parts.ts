@@ -1,0 +1,154 @@
+// What several pages are made of: names of clients, notes, tables of metrics, what columns mean.
+
+import type { Cell, Metric, MetricEntry } from "./data";
+import { colourOf, symbolOf } from "./colours";
+import { type Child, h, joined, route } from "./dom";
+import { DIRECTIONS, metricText, plural, unitAndDirection, value } from "./format";
+import type { Model } from "./model";
+
+export const pointLink = (model: Model, id: string) =>
+  h("a", { href: route("c", model.key, "point", id) }, h("code", {}, id));
+
+export function clientName(id: string): HTMLElement {
+  const mark = h("span", { class: "mark", style: `color:${colourOf(id)}`, "aria-hidden": "true" }, symbolOf(id));
+  return h("span", { class: "client" }, mark, id);
+}
+
+export const clientLink = (model: Model, id: string) =>
+  h("a", { href: route("c", model.key, "client", id) }, clientName(id));
+
+export function note(kind: "warning" | "plain", ...children: Child[]): HTMLElement {
+  return h("div", { class: `note ${kind}`, role: "note" }, children);
+}
+
+export const list = (items: Child[]) => h("ul", {}, items.map((item) => h("li", {}, item)));
+
+export function facts(rows: [string, Child][]): HTMLElement {
+  return h("dl", { class: "facts" },
+    rows.filter(([, fact]) => fact !== "" && fact !== null && fact !== undefined)
+      .map(([name, fact]) => h("div", {}, h("dt", {}, name), h("dd", {}, fact))));
+}
+
+export interface Column {
+  title: Child;
+  isNumber?: boolean;
+}
+export interface Row {
+  id?: string;
+  cells: (Child | { text: Child; sort: number | null })[];
+}
+
+// A table whose numbers' columns sort when their title is pressed.
+export function table(caption: Child, columns: Column[], rows: Row[]): HTMLElement {
+  const body = h("tbody", {}, rows.map((row) =>
+    h("tr", { id: row.id }, row.cells.map((cell, at) => {
+      const sortable = isSortable(cell);
+      const content: Child = sortable ? cell.text : (cell as Child);
+      const attributes = {
+        class: columns[at]?.isNumber ? "number" : null,
+        "data-sort": sortable ? (cell.sort === null ? "" : cell.sort) : null,
+      };
+      return at === 0 ? h("th", { scope: "row", ...attributes }, content) : h("td", attributes, content);
+    }))));
+  const head = h("tr", {}, columns.map((column, at) => {
+    const isSorted = rows.some((row) => isSortable(row.cells[at]));
+    const title = h("th", { scope: "col", class: column.isNumber ? "number" : null }, column.title);
+    if (isSorted) {
+      const button = h("button", { type: "button", class: "sort", "aria-label": `sort by ${title.textContent}` }, "↕");
+      button.addEventListener("click", () => sortRows(body, head, at));
+      title.appendChild(button);
+    }
+    return title;
+  }));
+  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": textOf(caption) },
+    h("table", {}, h("caption", {}, caption), h("thead", {}, head), body));
+}
+
+const textOf = (child: Child) => h("span", {}, child).textContent ?? "";
+
+function isSortable(cell: unknown): cell is { text: Child; sort: number | null } {
+  return typeof cell === "object" && cell !== null && "text" in cell && "sort" in cell && !(cell instanceof Node);
+}
+
+function sortRows(body: HTMLElement, head: HTMLElement, column: number): void {
+  const title = head.children[column];
+  const isRising = title?.getAttribute("aria-sort") !== "ascending";
+  for (const each of head.children) each.removeAttribute("aria-sort");
+  title?.setAttribute("aria-sort", isRising ? "ascending" : "descending");
+  const of = (row: Element) => row.children[column]?.getAttribute("data-sort") ?? "";
+  [...body.children]
+    .sort((a, b) => {
+      if (of(a) === "" || of(b) === "") return Number(of(a) === "") - Number(of(b) === "");
+      return (isRising ? 1 : -1) * (Number(of(a)) - Number(of(b)));
+    })
+    .forEach((row) => body.appendChild(row));
+}
+
+// A metric's title with unit and direction; its explanation on hover, and a link to the whole of it.
+export function metricTitle(model: Model, id: string): Child {
+  const entry = model.metric(id);
+  const arrow = { higher: "↑", lower: "↓", none: "" }[entry.direction];
+  return [
+    h("a", { href: route("c", model.key, "methodology", id), title: `${entry.says} (${unitAndDirection(entry)})` }, entry.title),
+    arrow && h("span", { class: "direction", title: DIRECTIONS[entry.direction] }, ` ${arrow}`,
+      h("span", { class: "hidden" }, ` ${DIRECTIONS[entry.direction]}`)),
+  ];
+}
+
+// A value with its range over the runs, or why there is none.
+export function metricCell(model: Model, metric: Metric | undefined, id: string): { text: Child; sort: number | null } {
+  const entry = model.metric(id);
+  if (!metric) return { text: "", sort: null };
+  if (metric.value === null)
+    return { text: h("span", { class: "unknown", title: metric.unavailable }, "n/a"), sort: null };
+  const range = rangeText(metric, entry);
+  const isThin = model.isThin(id, metric);
+  return {
+    text: [
+      h("span", { title: isThin ? "few samples lie above this percentile" : null }, isThin && "~", metricText(metric, entry)),
+      range && h("span", { class: "range" }, range),
+    ],
+    sort: metric.value,
+  };
+}
+
+export const rangeText = (metric: Metric, entry: MetricEntry) =>
+  metric.lowest === undefined || metric.highest === undefined
+    ? "" : `${value(metric.lowest, entry.unit)} to ${value(metric.highest, entry.unit)}`;
+
+export function flagNames(model: Model, cell: Cell): Child {
+  // non_comparable labels the whole campaign, on top of every page.
+  const ids = Object.keys(cell.flags).filter((id) => id !== "non_comparable");
+  return joined(ids.map((id) => {
+    const { runs, detail } = cell.flags[id] ?? { runs: 0, detail: "" };
+    return h("a", { href: route("c", model.key, "methodology", id), title: `${model.flag(id).title}: ${detail}` },
+      id, runs < cell.valid_runs && ` (${runs} of ${plural(cell.valid_runs, "run")})`);
+  }), ", ");
+}
+
+// The text that stands behind the columns' hovers.
+export function explained(model: Model, metricIds: string[], flagIds: string[] = []): HTMLElement {
+  const entries = [...new Set(metricIds)].map((id) => model.metric(id));
+  return h("section", { class: "explained" },
+    h("h2", {}, "What the numbers mean"),
+    h("dl", {}, entries.map((entry) => [
+      h("dt", {}, entry.title, h("span", { class: "unit" }, ` ${unitAndDirection(entry)}`)),
+      h("dd", {}, entry.says, " ", h("span", { class: "how" }, entry.computed)),
+    ]), flagIds.map((id) => {
+      const flag = model.flag(id);
+      return [h("dt", {}, h("code", {}, id), h("span", { class: "unit" }, " flag")),
+        h("dd", {}, `${flag.title}. ${flag.says}`, " ", h("span", { class: "how" }, flag.computed))];
+    })),
+    h("p", { class: "small" }, "n/a: could not be had, the reason is on hover and in the raw data; it is never 0. ",
+      "~: fewer than ", model.methodology.samples_behind, " samples lie above this percentile. ",
+      "A range below a value: smallest and largest of its valid runs."));
+}
+
+// Flags that any of the cells raised, the campaign's own label left out.
+export const flagsOf = (cells: Cell[]) =>
+  [...new Set(cells.flatMap((cell) => Object.keys(cell.flags)))].filter((id) => id !== "non_comparable");
+
+export function whyNotValid(cell: Cell): Child {
+  return [h("span", { class: `status ${cell.status}` }, cell.status.replace("_", " ")),
+    cell.party && ` (${cell.party})`, cell.reason && `: ${cell.reason}`];
+}

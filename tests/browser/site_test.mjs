@@ -1,0 +1,320 @@
+// The report's site as a reader has it: every page in Chromium from file://, without a console error or a
+// request to anywhere, plots that draw what the data says, no serious accessibility fault.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { accessSync, constants, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join, normalize } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const SOURCE = normalize(join(dirname(fileURLToPath(import.meta.url)), "../.."));
+const BUILD = process.env.MQCORE_TEST_BUILD;
+const MQCORE = join(BUILD, "bin/mqcore");
+const packages = join(BUILD, "report/npm");
+
+const onPath = (name) => process.env.PATH.split(delimiter).map((folder) => join(folder, name)).find((file) => {
+  try { accessSync(file, constants.X_OK); return true; } catch { return false; }
+});
+const CHROMIUM = ["chromium", "chromium-browser", "google-chrome"].map(onPath).find(Boolean);
+const skip = (why) => { console.log(`skipped: ${why}`); process.exit(0); };
+if (!CHROMIUM) skip("Chromium is not here (Debian's package is 'chromium')");
+if (!existsSync(join(packages, "node_modules/puppeteer-core"))) skip("npm could not install the page's packages");
+
+const require = createRequire(join(packages, "package.json"));
+const puppeteer = require("puppeteer-core");
+const AXE = readFileSync(require.resolve("axe-core"), "utf8");
+
+const MARKUP = "<img src=x onerror=alert(1)>";
+const ODD = "a # of %20 \"odd' names";
+
+const folder = mkdtempSync(join(tmpdir(), "mqcore-browser-"));
+const site = join(folder, "site");
+const address = (hash = "") => pathToFileURL(join(site, "index.html")).href + hash;
+let browser;
+
+// Two honest campaigns, and one whose names and texts are markup.
+before(async () => {
+  const results = join(folder, "results");
+  cpSync(join(SOURCE, "results/2026-11-30-core-smoke"), join(results, "smoke"), { recursive: true });
+  cpSync(join(SOURCE, "tests/golden/report/results"), join(results, "golden"), { recursive: true });
+  cpSync(join(SOURCE, "tests/golden/report/results"), join(results, ODD), { recursive: true });
+  for (const name of ["manifest.json", "paho.json"]) {
+    const file = join(results, ODD, name);
+    const text = readFileSync(file, "utf8").replaceAll('"paho"', JSON.stringify(MARKUP))
+      .replaceAll("Core points", "</script><script>alert(2)</script>").replaceAll('"rtt_qos2_fixed"', JSON.stringify(`p/${MARKUP}`))
+      .replaceAll("signal 11", "<b>signal</b>").replaceAll("2025-01-01", "2024-01-01");
+    writeFileSync(file, text);
+  }
+  renameSync(join(results, ODD, "paho.json"), join(results, ODD, `${MARKUP}.json`));
+  mkdirSync(join(results, "no-campaign"));
+  execFileSync(MQCORE, ["report", results, "--output", site]);
+  // The sandbox needs rights that a container does not give; the pages are our own.
+  browser = await puppeteer.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-gpu"] });
+});
+after(async () => {
+  await browser?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+// A page that remembers what must not happen.
+async function open(hash = "", { width = 1280, scheme = "light", base = address } = {}) {
+  const page = await browser.newPage();
+  page.faults = [];
+  page.on("console", (message) => { if (["error", "warn"].includes(message.type())) page.faults.push(message.text()); });
+  page.on("pageerror", (error) => page.faults.push(error.message));
+  page.on("dialog", (dialog) => { page.faults.push(`dialog: ${dialog.message()}`); void dialog.dismiss(); });
+  page.on("request", (request) => {
+    if (!request.url().startsWith(base("").replace(/index\.html$/, "")) && !request.url().startsWith("data:"))
+      page.faults.push(`request to ${request.url()}`);
+  });
+  await page.setViewport({ width, height: 900 });
+  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+  await go(page, base(hash));
+  return page;
+}
+
+async function go(page, url) {
+  await page.goto("about:blank");
+  await page.goto(url);
+  await page.waitForSelector("main");
+  await page.evaluate(() => new Promise((done) => setTimeout(done))); // plots follow in a microtask
+}
+
+const documentOf = (key) => {
+  let read;
+  new Function("mqcoreCampaign", readFileSync(join(site, "data", `${key}.js`), "utf8"))((_, campaign) => { read = campaign; });
+  return read;
+};
+const route = (...parts) => "#/" + parts.map(encodeURIComponent).join("/");
+
+describe("the site", () => {
+  test("every page that a link leads to opens, with its tables and nothing from elsewhere", async () => {
+    const page = await open();
+    const seen = new Set();
+    const waiting = ["smoke", "golden", ODD].map((key) => route("c", key));
+    while (waiting.length > 0) {
+      const hash = waiting.pop();
+      if (seen.has(hash)) continue;
+      seen.add(hash);
+      // The methodology's entries are one page; one link of each kind is enough.
+      await go(page, address(hash));
+      const found = await page.evaluate(() => ({
+        title: document.querySelector("h1")?.textContent ?? "",
+        text: document.querySelector("main").textContent,
+        rows: document.querySelectorAll("main tbody tr").length,
+        figures: [...document.querySelectorAll("figure")].map((figure) => ({
+          label: figure.querySelector("svg")?.getAttribute("aria-label"),
+          hasShape: figure.querySelector("svg rect, svg path") !== null,
+        })),
+        links: [...document.querySelectorAll("a[href^='#/']")].map((link) => link.getAttribute("href")),
+        wide: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+        images: document.querySelectorAll("img, b > script").length,
+      }));
+      assert.notEqual(found.title, "", hash);
+      assert.doesNotMatch(found.text, /has no (page|point|client|campaign)|No campaign of this site|undefined|NaN/, hash);
+      const isPlain = /\/load$/.test(hash); // these campaigns have no load curve
+      assert.ok(isPlain || found.rows > 0, `${hash} has no table`);
+      assert.ok(found.wide <= 0, `${hash} is wider than its window by ${found.wide}`);
+      assert.equal(found.images, 0, hash);
+      for (const figure of found.figures) assert.ok(figure.label && figure.hasShape, `${hash}: a plot is empty or has no label`);
+      for (const link of found.links)
+        waiting.push(link.replace(/(\/methodology)\/.*/, "$1").replace(/(\/point\/[^/]+)\/.*/, "$1"));
+    }
+    assert.ok(seen.size > 60, `only ${seen.size} pages were reached`);
+    assert.deepEqual(page.faults, []);
+    await page.close();
+  });
+
+  test("names and texts that are markup stay text", async () => {
+    const page = await open(route("c", ODD, "client", MARKUP));
+    assert.equal(await page.$eval("h1", (title) => title.textContent), MARKUP);
+    await go(page, address(route("c", ODD, "point", `p/${MARKUP}`)));
+    assert.match(await page.$eval("main", (main) => main.textContent), /<b>signal<\/b>/);
+    await go(page, address(route("c", ODD)));
+    assert.match(await page.$eval("main", (main) => main.textContent), /<\/script><script>alert\(2\)<\/script>/);
+    assert.deepEqual(page.faults, []);
+    await page.close();
+  });
+
+  test("bars are as long as the data says, best first", async () => {
+    const page = await open(route("c", "golden", "point", "pub_qos0_max"));
+    const values = documentOf("golden").cells.filter((cell) => cell.point === "pub_qos0_max" && cell.status === "valid")
+      .map((cell) => ({ client: cell.client, value: cell.metrics.rate.value })).sort((a, b) => b.value - a.value);
+    const drawn = await page.$eval("figure", (figure) => [...figure.querySelectorAll("g[data-mark='bar'] rect")]
+      .map((bar) => ({ title: bar.querySelector("title").textContent, width: Number(bar.getAttribute("width")) })));
+    assert.equal(drawn.length, values.length);
+    drawn.forEach((bar, at) => {
+      assert.ok(bar.title.startsWith(`${values[at].client}: `), bar.title);
+      assert.ok(Math.abs(bar.width / drawn[0].width - values[at].value / values[0].value) < 0.01, bar.title);
+    });
+    const ranked = await page.$$eval("main table", (tables) => [...tables[0].querySelectorAll("tbody th a")].map((link) => link.textContent.slice(1)));
+    assert.deepEqual(ranked, values.map((each) => each.client));
+    await page.close();
+  });
+
+  test("a percentile curve has one line a client that ends at its maximum", async () => {
+    const page = await open(route("c", "smoke", "point", "rtt_qos1_fixed"));
+    const cells = documentOf("smoke").cells.filter((cell) => cell.point === "rtt_qos1_fixed" && cell.curves.transit);
+    assert.ok(cells.length > 2);
+    const drawn = await page.evaluate(() => {
+      const figure = [...document.querySelectorAll("figure")].find((each) => /^Transit/.test(each.textContent));
+      return {
+        lines: [...figure.querySelectorAll("g[data-mark='line'] path")].map((path) => path.getAttribute("d").split("L").length),
+        ends: [...figure.querySelectorAll("g[data-mark='dot'] title")].map((title) => title.textContent),
+      };
+    });
+    assert.equal(drawn.lines.length, cells.length);
+    assert.deepEqual(drawn.ends.map((text) => text.replace(/, max: .*/, "")).sort(), cells.map((cell) => cell.client).sort());
+    for (const cell of cells) {
+      const shown = drawn.ends.find((text) => text.startsWith(`${cell.client}, max`));
+      const ms = cell.curves.transit.steps.at(-1)[1] / 1e6;
+      assert.ok(Math.abs(Number.parseFloat(shown.split(": ")[1]) - ms) <= 0.01 * ms, `${shown} for ${ms} ms`);
+    }
+    await page.close();
+  });
+
+  test("capacity and fixed rate share no plot", async () => {
+    const page = await open(route("c", "smoke", "point", "pub_qos1_max"));
+    assert.match(await page.$eval(".badge", (badge) => badge.textContent), /Capacity/);
+    await go(page, address(route("c", "smoke", "load")));
+    assert.doesNotMatch(await page.$eval("main", (main) => main.textContent), /_max\b/);
+    await page.close();
+  });
+
+  test("a campaign that is not comparable says so on top of each of its pages", async () => {
+    const page = await open();
+    for (const kind of [[], ["point", "pub_qos1_max"], ["client", "paho"], ["load"], ["coverage"], ["methodology"], ["data"]]) {
+      await go(page, address(route("c", "smoke", ...kind)));
+      assert.match(await page.$eval("main > .note", (note) => note.textContent), /^NOT COMPARABLE.*profile 'smoke'/, kind.join());
+      await go(page, address(route("c", "golden", ...kind)));
+      assert.doesNotMatch(await page.$eval("main", (main) => main.firstElementChild.textContent), /NOT COMPARABLE/, kind.join());
+    }
+    await page.close();
+  });
+
+  test("coverage names every pair without a valid run, its reason and party", async () => {
+    const page = await open(route("c", "golden", "coverage"));
+    const rows = await page.$$eval("main table", (tables) => [...tables[0].querySelectorAll("tbody tr")].map((row) => [...row.children].map((cell) => cell.textContent)));
+    const { cells, manifest } = documentOf("golden");
+    const failed = cells.filter((cell) => cell.status !== "valid");
+    assert.ok(failed.length > 0 && manifest.refused.length > 0);
+    for (const cell of failed)
+      assert.ok(rows.some((row) => row[0] === cell.point && row[1].endsWith(cell.client) && row[3] === cell.party && row[4] === cell.reason), cell.reason);
+    for (const pair of manifest.refused)
+      assert.ok(rows.some((row) => row[0] === pair.point && row[1].endsWith(pair.client) && row[4].includes(pair.missing[0])));
+    await page.close();
+  });
+
+  test("a client has the same colour on every page", async () => {
+    const page = await open(route("c", "smoke"));
+    const colour = () => page.$$eval(".client", (names) => [...new Set(names.filter((name) => /^.paho-c$/.test(name.textContent))
+      .map((name) => getComputedStyle(name.querySelector(".mark")).color))]);
+    const first = await colour();
+    assert.equal(first.length, 1);
+    for (const hash of [route("c", "golden"), route("c", "smoke", "point", "pub_qos1_max"), route("history", "paho-c")]) {
+      await go(page, address(hash));
+      assert.deepEqual(await colour(), first, hash);
+    }
+    await page.close();
+  });
+
+  test("a title sorts its column by keyboard, and says so", async () => {
+    const page = await open(route("c", "golden", "point", "pub_qos0_max"));
+    const button = await page.$("thead .sort");
+    await button.focus();
+    await page.keyboard.press("Enter");
+    const read = () => page.$eval("main table", (table) => ({
+      sorted: table.querySelector("th[aria-sort]").getAttribute("aria-sort"),
+      values: [...table.querySelectorAll("tbody tr")].map((row) => Number(row.children[1].dataset.sort)),
+    }));
+    const rising = await read();
+    assert.equal(rising.sorted, "ascending");
+    assert.deepEqual(rising.values, [...rising.values].sort((a, b) => a - b));
+    await page.keyboard.press("Enter");
+    assert.deepEqual((await read()).values, rising.values.reverse());
+    await page.close();
+  });
+
+  test("the first Tab leads to the content, a new page to its title", async () => {
+    const page = await open(route("c", "golden"));
+    await page.keyboard.press("Tab");
+    assert.match(await page.evaluate(() => document.activeElement.textContent), /Skip/);
+    await page.keyboard.press("Enter");
+    assert.equal(await page.evaluate(() => document.activeElement.tagName), "H1");
+    await page.evaluate(() => { location.hash = "#/c/golden/coverage"; });
+    await page.waitForFunction(() => document.activeElement.textContent === "Coverage");
+    await page.close();
+  });
+
+  test("axe finds no serious fault, in light and dark, wide and narrow", async () => {
+    const faults = [];
+    for (const [scheme, width] of [["light", 1280], ["dark", 1280], ["light", 390]])
+      for (const kind of [[], ["point", "rtt_qos1_fixed"], ["client", "paho-c"], ["coverage"], ["methodology"]]) {
+        const page = await open(route("c", "smoke", ...kind), { scheme, width });
+        await page.evaluate(AXE);
+        const found = await page.evaluate(() => axe.run());
+        for (const fault of found.violations.filter((each) => ["serious", "critical"].includes(each.impact)))
+          faults.push(`${scheme} ${width} ${kind.join("/")}: ${fault.id}: ${fault.nodes[0].html.slice(0, 160)} ${fault.nodes[0].failureSummary}`);
+        await page.close();
+      }
+    assert.deepEqual(faults, []);
+  });
+
+  test("a phone shows every kind of page without scrolling sideways", async () => {
+    const page = await open("", { width: 390 });
+    for (const kind of [[], ["point", "rtt_qos1_fixed"], ["client", "paho-c"], ["coverage"], ["methodology"], ["data"]]) {
+      await go(page, address(route("c", "smoke", ...kind)));
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= 390), kind.join());
+    }
+    await page.close();
+  });
+
+  test("it works from a web server, downloads included", async () => {
+    const server = createServer((request, response) => {
+      const file = join(site, normalize(decodeURIComponent(new URL(request.url, "http://x").pathname)));
+      try {
+        response.writeHead(200, { "content-type": /\.html$/.test(file) ? "text/html" : /\.js$/.test(file) ? "text/javascript" : /\.css$/.test(file) ? "text/css" : "application/json" });
+        response.end(readFileSync(file));
+      } catch { response.writeHead(404).end(); }
+    });
+    await new Promise((done) => server.listen(0, "127.0.0.1", done));
+    const base = (hash) => `http://127.0.0.1:${server.address().port}/index.html${hash}`;
+    try {
+      const page = await open(route("c", ODD, "data"), { base });
+      const links = await page.$$eval("a[download]", (found) => found.map((link) => link.href));
+      assert.equal(links.length, 4);
+      for (const link of links) {
+        const answer = await fetch(link);
+        assert.equal(JSON.parse(await answer.text()).format, "mqcore-results/1", link);
+      }
+      assert.deepEqual(page.faults, []);
+      await page.close();
+    } finally { server.close(); }
+  });
+
+  test("an unknown address, missing data and a newer format are one clear line", async () => {
+    const page = await open("#/c/nowhere");
+    const text = () => page.$eval("main", (main) => main.textContent);
+    assert.match(await text(), /has no campaign 'nowhere'/);
+    await go(page, address("#/c/golden/nothing"));
+    assert.match(await text(), /has no page 'nothing'/);
+    await go(page, address("#/c/golden/point/nothing"));
+    assert.match(await text(), /has no point 'nothing'/);
+    await go(page, address("#/c/%E0%A4%A"));
+    assert.match(await text(), /not one of the report's/);
+
+    const broken = join(folder, "broken");
+    cpSync(site, broken, { recursive: true });
+    rmSync(join(broken, "data/golden.js"));
+    await go(page, pathToFileURL(join(broken, "index.html")).href + "#/c/golden");
+    assert.match(await text(), /could not be loaded: data\/golden\.js/);
+    writeFileSync(join(broken, "data.js"), 'mqcoreIndex("mqcore-report/9", {});');
+    await go(page, pathToFileURL(join(broken, "index.html")).href);
+    assert.match(await text(), /has the format 'mqcore-report\/9', this page reads 'mqcore-report\/1'/);
+    await page.close();
+  });
+});
