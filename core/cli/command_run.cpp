@@ -4,6 +4,7 @@
 #include "cli/installation.hpp"
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
+#include "report/others.hpp"
 #include "report/table.hpp"
 #include "support/file.hpp"
 #include "verdict/cell.hpp"
@@ -218,6 +219,7 @@ int run(const RunOptions& given) {
         return report_error(outcome.error());
     fmt::print("{}", report::campaign_table(outcome->manifest, verdict::cells_of(outcome->runs),
                                             terminal_style()));
+    fmt::print("{}", report::others_behind_failures(outcome->runs, terminal_style()));
     fmt::print("\nresults: {}\n", outcome->folder.string());
     std::fflush(stdout);
     if (outcome->ending == campaign::Ending::interrupted) {

@@ -5,6 +5,7 @@
 #include "cli/installation.hpp"
 #include "cli/terminal.hpp"
 #include "machine/doctor.hpp"
+#include "report/others.hpp"
 #include "report/table.hpp"
 #include "report/text_table.hpp"
 #include "scenario/reference.hpp"
@@ -82,6 +83,7 @@ int show(const std::string& folder) {
         return report_error(stored.error());
     fmt::print("{}", report::campaign_table(stored->manifest, verdict::cells_of(stored->runs),
                                             terminal_style()));
+    fmt::print("{}", report::others_behind_failures(stored->runs, terminal_style()));
     return kDone;
 }
 
