@@ -61,8 +61,9 @@ class Campaign {
     Result<void> take_up(const JsonObject& fresh);
     std::size_t runs_done() const;
     RunKey key_of(const PlannedRun& planned) const;
+    // Later sessions go on under what they find, so an interrupt ends the campaign before it begins.
     Result<void> measure_ceilings();
-    void measure_acknowledgement();
+    Result<void> measure_acknowledgement();
     // Nothing: interrupted before it was judged.
     Result<std::optional<Json>> attempt(const PlannedRun& planned, std::uint32_t attempt);
     // A client said in a run that it cannot do the point: the pair is refused from here on. False: it
@@ -198,8 +199,10 @@ Result<void> Campaign::open() {
         JsonObject{{"started", utc_now(kTimeForm)}, {"ended", nullptr}, {"state", "running"}});
     watcher_.started(options_, store_->folder(), not_comparable_because_, runs_done());
     if (!is_resumed_)
-        if (Result<void> measured = measure_ceilings(); !measured)
+        if (Result<void> measured = measure_ceilings(); !measured) {
+            discard_folder();
             return measured;
+        }
     context_ = verdict::context_from_manifest(manifest_);
     return write_manifest("running");
 }
@@ -299,6 +302,8 @@ Result<void> Campaign::measure_ceilings() {
         Result<double> rate =
             session_->relay_rate(source, sink, kCeilingSchedule, store_->logs() / "ceiling.log");
         if (!rate) {
+            if (rate.error().code == support::ErrorCode::interrupted)
+                return std::move(rate).error();
             watcher_.note(fmt::format("the broker's ceiling at QoS {} is not known: {}", qos,
                                       support::one_line(rate.error())));
             continue;
@@ -310,12 +315,11 @@ Result<void> Campaign::measure_ceilings() {
                                        {"receive_offer", *rate * kOfferShare}});
     }
     manifest_["ceilings"] = ceilings_;
-    measure_acknowledgement();
-    return {};
+    return measure_acknowledgement();
 }
 
 // Nobody subscribes, so that the broker does nothing but acknowledge.
-void Campaign::measure_acknowledgement() {
+Result<void> Campaign::measure_acknowledgement() {
     const Point point{.id = "acknowledgement",
                       .kind = Kind::sub,
                       .qos = 1,
@@ -325,6 +329,8 @@ void Campaign::measure_acknowledgement() {
     source.send->window = 1;
     Result<measure::Histogram> times =
         session_->acknowledgement(source, kAcknowledgementSchedule, store_->logs() / "ceiling.log");
+    if (!times && times.error().code == support::ErrorCode::interrupted)
+        return std::move(times).error();
     JsonObject told{{"qos", point.qos},
                     {"protocol", measure::name_of(point.protocol)},
                     {"payload_bytes", point.payload_bytes}};
@@ -341,6 +347,7 @@ void Campaign::measure_acknowledgement() {
                                     : session::without_personal_paths(one_line(times.error()));
     }
     manifest_["acknowledgement"] = std::move(told);
+    return {};
 }
 
 std::optional<double> Campaign::ceiling_for(const Point& point) const {

@@ -4,6 +4,7 @@
 #include "cli/installation.hpp"
 #include "cli/terminal.hpp"
 #include "machine/doctor.hpp"
+#include "report/others.hpp"
 #include "report/table.hpp"
 #include "report/text_table.hpp"
 #include "scenario/reference.hpp"
