@@ -56,7 +56,10 @@ void print_into(std::string& out, const Json& value, std::size_t depth) {
 Result<Json> parse_json(std::string_view text, std::string_view origin,
                         boost::json::storage_ptr storage) {
     boost::json::error_code error;
-    boost::json::stream_parser parser(std::move(storage));
+    unsigned char
+        scratch[16384]; // enough for the parser's own stack in all but the largest documents
+    boost::json::stream_parser parser({}, {}, scratch);
+    parser.reset(std::move(storage));
     const std::size_t used = parser.write_some(text.data(), text.size(), error);
     if (!error)
         parser.finish(error);
