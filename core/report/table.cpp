@@ -343,10 +343,10 @@ std::string plots_of(const Block& block, const TableStyle& style) {
             found != cell->metrics.end() && found->second.value)
             bars.push_back(
                 {cell->client, *found->second.value, formatted(*found->second.value, entry.unit)});
-    if (bars.empty())
-        return {};
-    std::string out = fmt::format("\n  {} ({})\n{}", entry.title,
-                                  verdict::unit_and_direction(entry), bar_plot(bars));
+    std::string out = bars.empty()
+                          ? std::string()
+                          : fmt::format("\n  {} ({})\n{}", entry.title,
+                                        verdict::unit_and_direction(entry), bar_plot(bars));
     for (const verdict::MetricEntry& each : verdict::metrics())
         if (!each.histogram.empty() &&
             (histograms.empty() || histograms.back() != each.histogram)) {
