@@ -272,8 +272,9 @@ TextCell flags_cell(const Cell& cell, Legend& legend) {
 
 std::string table_of(const Block& block, const TableStyle& style, Legend& legend) {
     const bool is_ranked = !block.ranks.empty();
-    const BlockColumn& leading = *std::ranges::find(
-        columns_of(block), verdict::leading_metric(block.point), &BlockColumn::metric);
+    const std::vector<BlockColumn> own = columns_of(block, {});
+    const BlockColumn leading =
+        *std::ranges::find(own, verdict::leading_metric(block.point), &BlockColumn::metric);
     const bool has_interval = std::ranges::any_of(block.cells, [&](const Cell* cell) {
         return interval_in(*cell, leading.metric).has_value();
     });
@@ -357,10 +358,10 @@ std::string plots_of(const Block& block, const TableStyle& style) {
             found != cell->metrics.end() && found->second.value)
             bars.push_back(
                 {cell->client, *found->second.value, formatted(*found->second.value, entry.unit)});
-    if (bars.empty())
-        return {};
-    std::string out = fmt::format("\n  {} ({})\n{}", entry.title,
-                                  verdict::unit_and_direction(entry), bar_plot(bars));
+    std::string out = bars.empty()
+                          ? std::string()
+                          : fmt::format("\n  {} ({})\n{}", entry.title,
+                                        verdict::unit_and_direction(entry), bar_plot(bars));
     for (const verdict::MetricEntry& each : verdict::metrics())
         if (!each.histogram.empty() &&
             (histograms.empty() || histograms.back() != each.histogram)) {
@@ -374,7 +375,7 @@ std::string plots_of(const Block& block, const TableStyle& style) {
 std::vector<std::string> control_notes(const Block& block, Legend& legend) {
     std::vector<std::string> notes;
     for (const auto& [client, control] : block.controls)
-        for (const BlockColumn& column : columns_of(block)) {
+        for (const BlockColumn& column : columns_of(block, {})) {
             const verdict::Comparison self =
                 verdict::compare(*client, *control, column.metric, verdict::Pairing::blocks);
             if (!self.interval)

@@ -123,7 +123,8 @@ class Builder {
     bool on_comment(Part, Code&) { return true; }
 
   private:
-    boost::json::value_stack stack_;
+    unsigned char scratch_[16384]; // enough for all but the largest documents
+    boost::json::value_stack stack_{{}, scratch_, sizeof scratch_};
 };
 
 } // namespace

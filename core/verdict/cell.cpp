@@ -38,11 +38,12 @@ Status status_in(const Json& run) {
     return status_of(support::text_or(run, "status", "")).value_or(Status::invalid);
 }
 
-// Every histogram that metrics of the table are taken from.
+// Every histogram that metrics of the point are taken from.
 void merge_histograms(Cell& cell, std::span<const Json* const> valid) {
     std::set<std::string> names;
+    const RunView first(*valid.front());
     for (const MetricEntry& entry : metrics())
-        if (!entry.histogram.empty())
+        if (!entry.histogram.empty() && entry.scope.covers(first))
             names.insert(entry.histogram);
     for (const Json* document : valid) {
         const RunView run(*document);

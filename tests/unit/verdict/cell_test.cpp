@@ -63,6 +63,20 @@ TEST_CASE("a cell's percentiles are those of the merged histogram") {
     CHECK_FALSE(cell.metrics.at("rate").samples);
 }
 
+TEST_CASE("a cell has the histograms of its point's metrics and no others") {
+    const auto names_of = [](Json run) {
+        std::vector<std::string> names;
+        for (const auto& [name, histogram] :
+             aggregate(std::vector<Json>{judged(std::move(run), 1)}).histograms)
+            names.push_back(name);
+        return names;
+    };
+    CHECK(names_of(pub_document()) == std::vector<std::string>{"lag", "since_due", "transit"});
+    // What the client receives here is the answer, which is transit already.
+    CHECK(names_of(rtt_document(1)) == std::vector<std::string>{"lag", "since_due", "transit"});
+    CHECK(names_of(idle_document()).empty());
+}
+
 TEST_CASE("a retry takes the place of its first attempt in the cell") {
     const Cell cell = aggregate(
         std::vector<Json>{invalid_pub(1, 1), judged(pub_document(0, 0), 1, 2), pub_at(2000, 2)});
