@@ -4,7 +4,6 @@
 #include "cli/installation.hpp"
 #include "cli/terminal.hpp"
 #include "machine/doctor.hpp"
-#include "report/others.hpp"
 #include "report/table.hpp"
 #include "report/text_table.hpp"
 #include "scenario/reference.hpp"
