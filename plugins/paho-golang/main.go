@@ -1,6 +1,7 @@
-// The driver of Eclipse Paho MQTT Go. The goroutine of Drive publishes; one goroutine for each connection
-// waits for the tokens in their order; the library's router calls the handler of each filter. README.md
-// beside this file says what each completion stands for and why each setting is what it is.
+// The driver of Eclipse Paho MQTT Go. Drive hands messages to one goroutine for each connection, which
+// publishes; another waits for the tokens in their order; the library's router calls the handler of each
+// filter. README.md beside this file says what each completion stands for and why each setting is what it
+// is.
 package main
 
 import (
@@ -23,15 +24,16 @@ const (
 	disconnectPatience = 2 * time.Second
 )
 
-// A message that was handed over.
+// A message that was published.
 type pending struct {
 	token mqtt.Token
 	slot  uint32
 }
 
 type connection struct {
-	client     mqtt.Client
-	handedOver chan pending
+	client    mqtt.Client
+	toPublish chan driver.Message
+	published chan pending
 }
 
 type paho struct {
@@ -124,8 +126,9 @@ func (it *paho) connect(run driver.Run, index uint32) error {
 	}
 
 	made := &connection{
-		client:     mqtt.NewClient(options),
-		handedOver: make(chan pending, run.Window()),
+		client:    mqtt.NewClient(options),
+		toPublish: make(chan driver.Message, run.Window()),
+		published: make(chan pending, run.Window()),
 	}
 	it.connections = append(it.connections, made)
 	for i, filter := range run.Filters() {
@@ -196,7 +199,20 @@ func (it *paho) wake() {
 	}
 }
 
-// complete waits for tokens in the order in which they were handed over: the server acknowledges in that
+// publish is not waited for: where the connection is lost, Publish blocks for 30 s.
+func (it *paho) publish(to *connection) {
+	for {
+		select {
+		case <-it.leaving:
+			return
+		case next := <-to.toPublish:
+			token := to.client.Publish(it.topics[next.Topic()], next.QoS(), next.Retain(), next.Payload())
+			to.published <- pending{token, next.Slot()}
+		}
+	}
+}
+
+// complete waits for tokens in the order in which the messages were published: the server acknowledges in that
 // order (MQTT 3.1.1 section 4.6), so none waits for a later one.
 func (it *paho) complete(from *connection, sink driver.Sink) {
 	defer it.waiters.Done()
@@ -204,7 +220,7 @@ func (it *paho) complete(from *connection, sink driver.Sink) {
 		select {
 		case <-it.leaving:
 			return
-		case next := <-from.handedOver:
+		case next := <-from.published:
 			select {
 			case <-it.leaving:
 				return
@@ -227,6 +243,7 @@ func (it *paho) Drive(source driver.Source, sink driver.Sink) error {
 	for _, connection := range it.connections {
 		it.waiters.Add(1)
 		go it.complete(connection, sink)
+		go it.publish(connection)
 	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -234,10 +251,7 @@ func (it *paho) Drive(source driver.Source, sink driver.Sink) error {
 		next, message, wakeNs := source.Next()
 		switch next {
 		case driver.Send:
-			to := it.connections[message.Connection()]
-			token := to.client.Publish(it.topics[message.Topic()], message.QoS(), message.Retain(),
-				message.Payload())
-			to.handedOver <- pending{token, message.Slot()}
+			it.connections[message.Connection()].toPublish <- message
 		case driver.Wait, driver.Drain:
 			select { // a connection that was lost wins over the time
 			case err := <-it.lost:

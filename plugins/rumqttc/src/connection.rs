@@ -35,6 +35,7 @@ enum Protocol {
     V5(v5::AsyncClient),
 }
 
+#[allow(clippy::large_enum_variant)] // one for each connection
 enum EventLoop {
     V311(rumqttc::EventLoop),
     V5(v5::EventLoop),
