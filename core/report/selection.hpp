@@ -17,7 +17,7 @@ struct Selection {
 // An id that the campaign does not have is an Error with the nearest one.
 support::Result<void> select(support::Json& manifest, const Selection& selection);
 
-// Of the manifest that select() left.
+// Whether the manifest, or what select() left of it, has both.
 bool has_pair(const support::Json& manifest, std::string_view client, std::string_view point);
 
 } // namespace mqcore::report

@@ -2,6 +2,7 @@
 
 #include "campaign/store.hpp"
 #include "report/document.hpp"
+#include "report/selection.hpp"
 #include "support/file.hpp"
 
 #include <algorithm>
@@ -119,7 +120,9 @@ Result<JsonObject> add_campaign(const fs::path& folder, const fs::path& site) {
     std::vector<verdict::Cell> cells;
     const Result<void> read =
         campaign::visit_cells(folder, *manifest, [&](std::span<const Json> runs) {
-            cells.push_back(verdict::aggregate(runs));
+            verdict::Cell cell = verdict::aggregate(runs);
+            if (has_pair(*manifest, cell.client, cell.point)) // else no page could show it
+                cells.push_back(std::move(cell));
         });
     if (!read)
         return read.error();

@@ -125,7 +125,16 @@ describe("the site", () => {
       for (const link of found.links)
         waiting.push(link.replace(/(\/methodology)\/.*/, "$1").replace(/(\/point\/[^/]+)\/.*/, "$1"));
     }
-    assert.ok(seen.size > 60, `only ${seen.size} pages were reached`);
+    for (const key of ["smoke", "golden", ODD]) {
+      const { manifest } = documentOf(key);
+      for (const point of manifest.points) assert.ok(seen.has(route("c", key, "point", point.id)), point.id);
+      for (const client of manifest.clients) {
+        assert.ok(seen.has(route("c", key, "client", client.id)), client.id);
+        assert.ok(seen.has(route("history", client.id)), client.id);
+      }
+      for (const kind of ["load", "coverage", "methodology", "data"]) assert.ok(seen.has(route("c", key, kind)), kind);
+    }
+    assert.ok(seen.has(route("campaigns")));
     assert.deepEqual(page.faults, []);
     await page.close();
   });
