@@ -23,7 +23,7 @@ struct ClientSetup {
     std::string environment;         // folder of its language environment; empty: none
     support::Json environment_facts; // for the manifest; null: none
     driver::Options options;         // [driver.ID] of the scenarios, and the variant's own
-    std::string control_of; // id of the client that this one is once more; empty: of none
+    std::string control_of;          // id of the client that this one is once more; empty: of none
 };
 
 // Clients that do nothing: what a run with them costs is mqcore's own.
