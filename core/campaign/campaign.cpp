@@ -99,9 +99,8 @@ Result<CampaignOutcome> Campaign::run() {
     for (std::size_t index = 0; index < runs.size() && outcome.ending == Ending::finished;
          ++index) {
         const RunKey key = key_of(runs[index]);
-        if (refused_.contains({std::get<0>(key), std::get<1>(key)}))
-            continue;
         Attempted& done = attempted_[key];
+        done.is_settled |= refused_.contains({std::get<0>(key), std::get<1>(key)});
         if (!done.is_settled && done.attempts < kAttempts)
             watcher_.run_started(runs[index], index, whole * (runs.size() - index) / runs.size());
         while (!done.is_settled && done.attempts < kAttempts) {
