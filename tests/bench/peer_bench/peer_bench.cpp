@@ -1,9 +1,11 @@
 // What a source and a sink of the peer cost a message when they talk to each other without a broker:
-// two threads, one link between them, the real classes. Figures are per second of one core (CPU time
+// two threads, one link between them, the real classes; and what the peer costs where it is the server
+// itself (direct mode), with its own source as the client. Figures are per second of one core (CPU time
 // of the thread), because a wall clock on a shared machine measures its neighbours.
 //
 //     peer-bench [seconds per row]      default 2
 
+#include "peer/direct.hpp"
 #include "peer/sink.hpp"
 #include "peer/source.hpp"
 #include "support/clock.hpp"
@@ -15,6 +17,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <fmt/format.h>
+#include <future>
 #include <latch>
 #include <thread>
 
@@ -27,6 +30,7 @@ namespace {
 // What the issue asks of one core, QoS 0 and 256 bytes.
 constexpr double kSourceTarget = 1'000'000;
 constexpr double kSinkTarget = 500'000;
+constexpr double kDirectTargets[] = {1'000'000, 400'000}; // by QoS
 
 struct Row {
     const char* name;
@@ -166,6 +170,98 @@ void measure_row(const Row& row, double seconds, double clock_ns) {
     std::fflush(stdout);
 }
 
+// One party that connects, or is connected to, in its own thread.
+struct Actor {
+    std::promise<support::JsonObject> ready, driven;
+    std::promise<measure::Schedule> begin;
+    double cpu_seconds = 0;
+
+    void perform(measure::PeerSpec spec) {
+        asio::io_context io(1);
+        bool is_ready = false, is_done = false;
+        support::JsonObject last;
+        const auto party = *make_party(io, std::move(spec), [&](support::JsonObject event) {
+            (is_ready ? is_done : is_ready) = true;
+            last = std::move(event);
+        });
+        party_ = party.get();
+        start();
+        while (!is_ready)
+            io.run_one();
+        ready.set_value(last);
+        auto told = begin.get_future();
+        while (told.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+            io.run_one_for(std::chrono::milliseconds(1)); // the other side still connects
+        party->drive(told.get());
+        const double before = thread_cpu_seconds();
+        while (!is_done)
+            io.run_one();
+        cpu_seconds = thread_cpu_seconds() - before;
+        driven.set_value(last);
+        until_both.get_future().wait();
+    }
+
+    std::function<void()> start;
+    Party* party_ = nullptr;
+    std::promise<void> until_both;
+};
+
+void measure_direct(std::uint32_t qos, double seconds, double clock_ns) {
+    const measure::ReceiveSpec receive{
+        .filters = {"bench/topic"}, .qos = qos, .tag = 1, .payload_bytes = {256}, .rate = {}};
+    const measure::SendSpec send{.topics = {"bench/topic"},
+                                 .payload_bytes = {256},
+                                 .qos = qos,
+                                 .rate = {},
+                                 .window = 1024,
+                                 .tag = 1,
+                                 .limit = {}};
+    Actor direct, client;
+    direct.start = [&] { direct.party_->listen(); };
+    client.start = [&] { client.party_->connect(); };
+    std::thread server([&] {
+        direct.perform({.role = measure::PeerRole::sink,
+                        .is_direct = true,
+                        .endpoint = {},
+                        .send = {},
+                        .receive = receive});
+    });
+    const auto port = static_cast<std::uint16_t>(
+        support::unsigned_or(direct.ready.get_future().get(), "port", 0));
+    std::thread publisher([&] {
+        client.perform({.role = measure::PeerRole::source,
+                        .endpoint = {.host = "127.0.0.1",
+                                     .port = port,
+                                     .protocol = measure::Protocol::v311,
+                                     .client_id = "bench"},
+                        .send = send,
+                        .receive = {}});
+    });
+    const measure::Schedule schedule{
+        .start_ns = support::now_ns() + kSecond / 2,
+        .warmup_ns = 0,
+        .window_ns = static_cast<Nanoseconds>(seconds * static_cast<double>(kSecond)),
+        .drain_ns = kSecond / 2};
+    client.ready.get_future().wait();
+    direct.begin.set_value(schedule);
+    client.begin.set_value(schedule);
+    const support::JsonObject heard = direct.driven.get_future().get();
+    client.driven.get_future().wait();
+    direct.until_both.set_value();
+    client.until_both.set_value();
+    server.join();
+    publisher.join();
+    const auto received =
+        static_cast<double>(support::unsigned_or(heard.at("report").at("receive"), "total", 0));
+    const double rate = received / direct.cpu_seconds;
+    fmt::print(
+        "direct, TCP, QoS {}, 256 B: {:.0f} msg/s by the wall clock\n"
+        "    server {:>10.0f} msg/s of one core  {:>6.0f} ns  {:>5.1f} clock reads  {:>5.1f} x "
+        "target\n",
+        qos, received / seconds, rate, 1e9 / rate, 1e9 / rate / clock_ns,
+        rate / kDirectTargets[qos]);
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -177,4 +273,6 @@ int main(int argc, char** argv) {
         clock_ns, kSourceTarget, kSinkTarget);
     for (const Row& row : kRows)
         measure_row(row, seconds, clock_ns);
+    for (const std::uint32_t qos : {0u, 1u})
+        measure_direct(qos, seconds, clock_ns);
 }
