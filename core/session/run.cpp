@@ -25,6 +25,7 @@ constexpr Nanoseconds kPrepareLimit = 60 * kSecond; // a cold interpreter with m
 constexpr Nanoseconds kConnectLimit = 15 * kSecond;
 constexpr Nanoseconds kDrivenGrace = 3 * kSecond; // after the schedule's end
 constexpr Nanoseconds kFinishLimit = 5 * kSecond;
+constexpr Nanoseconds kMourning = 100 * kMillisecond; // until the end of a killed broker is known
 
 // From the last word to both parties until the warm-up starts, so that neither is late for it.
 constexpr Nanoseconds kLead = 30 * kMillisecond;
@@ -559,6 +560,15 @@ constexpr int kHostLimits[] = {EMFILE, ENFILE, EADDRNOTAVAIL, ENOMEM, ENOSPC};
 // Corrects who is blamed, and says where in its own life the client was, which the session's phases
 // do not know.
 void Run::blame(Failure& failure) const {
+    // Whoever was connected to a broker that died may be heard of before the broker's own end is.
+    Child* broker = context_.broker.process();
+    const bool may_follow = failure.party != "broker" && failure.status != "interrupted";
+    if (broker && may_follow && supervisor_.wait_for_end(*broker, now_ns() + kMourning)) {
+        failure = {"broker", failure.phase, "ended",
+                   fmt::format("the broker ended ({}); first noticed: {}", broker->how_it_ended(),
+                               failure.reason)};
+        return;
+    }
     for (const int limit : kHostLimits)
         if (failure.reason.find(std::strerror(limit)) != std::string::npos) {
             failure.party = "host";
