@@ -86,7 +86,9 @@ TEST_CASE("runs are visited cell by cell, the points in the file's order") {
         REQUIRE(store->add_run("a", run(point)));
     std::vector<std::vector<support::Json>> cells;
     REQUIRE(visit_cells(folder.path / "out", manifest, [&](std::span<const support::Json> runs) {
-        cells.emplace_back(runs.begin(), runs.end());
+        cells.emplace_back();
+        for (const support::Json& each : runs) // out of the visit's own memory
+            cells.back().emplace_back(each, boost::json::storage_ptr());
     }));
     REQUIRE(cells.size() == 2);
     CHECK(cells[0] == std::vector{run("one"), run("one")});
