@@ -13,7 +13,7 @@ import time
 from collections import deque
 from functools import partial
 
-from paho.mqtt.client import CallbackAPIVersion, MQTTv5, MQTTv311
+from paho.mqtt.client import CallbackAPIVersion, MQTTErrorCode, MQTTv5, MQTTv311
 from paho.mqtt.client import Client as PahoClient
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
@@ -118,7 +118,9 @@ class _Paho:
 
     def _raise_refused(self, info) -> None:
         self._raise_lost()
-        raise Failure(LIBRARY, f"publish() returned {info.rc!r}")
+        # The network thread may know of the loss before its callback has told it here.
+        is_lost = info.rc in (MQTTErrorCode.MQTT_ERR_NO_CONN, MQTTErrorCode.MQTT_ERR_CONN_LOST)
+        raise Failure(NETWORK if is_lost else LIBRARY, f"publish() returned {info.rc!r}")
 
     def _complete_written(self) -> None:
         # Packets leave in order, so the first one that is not published ends the search.

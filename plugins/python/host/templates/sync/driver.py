@@ -10,7 +10,7 @@ import queue
 import socket
 
 # YOUR LIBRARY: instead of these four
-from paho.mqtt.client import CallbackAPIVersion, MQTTv5, MQTTv311
+from paho.mqtt.client import CallbackAPIVersion, MQTTErrorCode, MQTTv311, MQTTv5
 from paho.mqtt.client import Client as Library
 from paho.mqtt.reasoncodes import ReasonCode
 
@@ -86,7 +86,9 @@ class Client:
             message.topic, message.payload, message.qos, message.retain
         )
         if info.rc:
-            raise Failure(LIBRARY, f"publish() returned {info.rc!r}")
+            # The library's thread may know of a lost connection before its callback has told it.
+            is_lost = info.rc in (MQTTErrorCode.MQTT_ERR_NO_CONN, MQTTErrorCode.MQTT_ERR_CONN_LOST)
+            raise Failure(NETWORK if is_lost else LIBRARY, f"publish() returned {info.rc!r}")
         # The completion may come, on the library's thread, before this line runs. setdefault() is
         # atomic: whoever comes second finds what the first has left, and reports the completion.
         code = self._unfinished.setdefault(info.mid, message.slot)
