@@ -11,10 +11,15 @@ set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 
+# No path of the building machine gets into a binary.
+add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
+
 find_program(MQCORE_CCACHE ccache)
 if(MQCORE_CCACHE)
-  set(CMAKE_C_COMPILER_LAUNCHER ${MQCORE_CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${MQCORE_CCACHE})
+  # What one checkout compiled serves all others.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${MQCORE_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
 
 # Boost.JSON is in Boost since 1.75; Debian 12 has 1.81 beside the older default.

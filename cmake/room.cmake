@@ -24,8 +24,6 @@ function(mqcore_tests name)
   endif()
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE ${tests_LINK} mqcore_catch mqcore_warnings)
-  target_compile_definitions(${name} PRIVATE
-    MQCORE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" MQCORE_BUILD_DIR="${PROJECT_BINARY_DIR}")
   add_test(NAME ${name} COMMAND ${name})
   if(tests_LABELS)
     set_tests_properties(${name} PROPERTIES LABELS "${tests_LABELS}")

@@ -2,6 +2,7 @@
 
 #include "conformance/check_driver.hpp"
 #include "support/catch.hpp"
+#include "support/paths.hpp"
 
 #include <algorithm>
 
@@ -11,7 +12,7 @@ using namespace mqcore;
 using conformance::Outcome;
 
 conformance::CheckReport check(const std::filesystem::path& driver) {
-    const std::filesystem::path build(MQCORE_BUILD_DIR);
+    const std::filesystem::path build = mqcore::tests::build_folder();
     const conformance::CheckOptions options{.worker_program = build / "bin/mqworker",
                                             .peer_program = build / "bin/mqpeer",
                                             .connect_limit_ns = 3 * support::kSecond,
@@ -58,7 +59,7 @@ void expect_conforming(const std::filesystem::path& driver,
 }
 
 std::filesystem::path shipped(const std::string& id) {
-    return std::filesystem::path(MQCORE_BUILD_DIR) / "lib/mqcore/plugins" / id;
+    return mqcore::tests::build_folder() / "lib/mqcore/plugins" / id;
 }
 
 constexpr std::uint32_t kAllQos = MQCORE_QOS0 | MQCORE_QOS1 | MQCORE_QOS2;

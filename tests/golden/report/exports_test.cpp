@@ -5,6 +5,7 @@
 #include "support/campaign_documents.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
+#include "support/paths.hpp"
 
 namespace {
 
@@ -12,7 +13,7 @@ using namespace mqcore;
 using namespace mqcore::tests;
 
 const std::filesystem::path kFolder =
-    std::filesystem::path(MQCORE_SOURCE_DIR) / "tests/golden/report/exports";
+    mqcore::tests::source_folder() / "tests/golden/report/exports";
 
 struct Exported {
     CampaignDocuments campaign = campaign_documents();

@@ -9,14 +9,14 @@
 #include "support/campaign_documents.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
+#include "support/paths.hpp"
 
 namespace {
 
 using namespace mqcore;
 using namespace mqcore::tests;
 
-const std::filesystem::path kFolder =
-    std::filesystem::path(MQCORE_SOURCE_DIR) / "tests/golden/report";
+const std::filesystem::path kFolder = mqcore::tests::source_folder() / "tests/golden/report";
 
 std::string table_of(const CampaignDocuments& campaign, const report::TableStyle& style) {
     return report::campaign_table(campaign.manifest, verdict::cells_of(campaign.runs), style);

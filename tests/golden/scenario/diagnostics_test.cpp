@@ -4,6 +4,7 @@
 #include "scenario/loader.hpp"
 #include "scenario/reference.hpp"
 #include "support/golden.hpp"
+#include "support/paths.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -12,7 +13,7 @@ using namespace mqcore;
 
 namespace {
 
-const std::filesystem::path kSource = MQCORE_SOURCE_DIR;
+const std::filesystem::path kSource = mqcore::tests::source_folder();
 const std::filesystem::path kFolder = kSource / "tests/golden/scenario";
 
 std::vector<std::filesystem::path> scenario_files() {

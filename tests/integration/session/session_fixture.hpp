@@ -4,6 +4,7 @@
 #include "machine/topology.hpp"
 #include "session/session.hpp"
 #include "support/catch.hpp"
+#include "support/paths.hpp"
 
 #include <fstream>
 #include <memory>
@@ -30,8 +31,9 @@ inline std::filesystem::path worker_with(const std::filesystem::path& folder,
                                          const std::string& habit) {
     const auto file = folder / "worker.sh";
     std::filesystem::remove(file);
-    std::ofstream(file) << "#!/bin/sh\nexec " MQCORE_BUILD_DIR "/bin/session-fake-party '" << habit
-                        << "'\n";
+    std::ofstream(file) << "#!/bin/sh\nexec "
+                        << (tests::build_folder() / "bin/session-fake-party").string() << " '"
+                        << habit << "'\n";
     ::chmod(file.c_str(), 0700);
     return file;
 }
@@ -46,7 +48,7 @@ struct Fixture {
         REQUIRE(topology);
         worker_with(folder.path(), habit);
         auto started = Session::start({.worker_program = folder.path() / "worker.sh",
-                                       .peer_program = MQCORE_BUILD_DIR "/bin/mqpeer",
+                                       .peer_program = mqcore::tests::build_folder() / "bin/mqpeer",
                                        .log_folder = folder.path(),
                                        .cores = machine::plan_cores(*topology),
                                        .external_broker = std::move(external),

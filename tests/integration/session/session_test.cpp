@@ -1,6 +1,7 @@
 #include "session_fixture.hpp"
 
 #include "support/file.hpp"
+#include "support/paths.hpp"
 #include "support/subprocess.hpp"
 
 #include <algorithm>
@@ -308,12 +309,12 @@ TEST_CASE("the TLS listener serves a peer that verifies its certificate") {
     auto broker = mqcore::session::start_managed_broker(
         supervisor, {.cpus = {}, .log_file = folder.path() / "log"});
     REQUIRE(broker);
-    auto probe =
-        mqcore::session::Probe::start(supervisor, {.peer_program = MQCORE_BUILD_DIR "/bin/mqpeer",
-                                                   .listener = *(*broker)->tls(),
-                                                   .client_id = "tls-probe",
-                                                   .cpus = {},
-                                                   .log_file = folder.path() / "probe.log"});
+    auto probe = mqcore::session::Probe::start(
+        supervisor, {.peer_program = mqcore::tests::build_folder() / "bin/mqpeer",
+                     .listener = *(*broker)->tls(),
+                     .client_id = "tls-probe",
+                     .cpus = {},
+                     .log_file = folder.path() / "probe.log"});
     if (!probe)
         FAIL(mqcore::support::one_line(probe.error()));
     const auto read = (*probe)->take(now_ns(), 5 * kSecond);
@@ -326,12 +327,12 @@ TEST_CASE("the TLS listener serves a peer that verifies its certificate") {
     REQUIRE(other);
     auto listener = *(*broker)->tls();
     listener.ca_file = (*other)->tls()->ca_file;
-    const auto refused =
-        mqcore::session::Probe::start(supervisor, {.peer_program = MQCORE_BUILD_DIR "/bin/mqpeer",
-                                                   .listener = listener,
-                                                   .client_id = "tls-stranger",
-                                                   .cpus = {},
-                                                   .log_file = folder.path() / "probe.log"});
+    const auto refused = mqcore::session::Probe::start(
+        supervisor, {.peer_program = mqcore::tests::build_folder() / "bin/mqpeer",
+                     .listener = listener,
+                     .client_id = "tls-stranger",
+                     .cpus = {},
+                     .log_file = folder.path() / "probe.log"});
     CHECK_FALSE(refused);
 }
 
@@ -500,8 +501,9 @@ TEST_CASE("the broker's ceiling is a rate, and the run after it counts only itse
 
 TEST_CASE("nothing stays behind when mqcore itself is killed") {
     const auto folder = scratch();
-    const std::string command = std::string(MQCORE_BUILD_DIR "/bin/session-keeper ") +
-                                folder.path().string() + " " MQCORE_BUILD_DIR "/bin";
+    const std::filesystem::path bin = mqcore::tests::build_folder() / "bin";
+    const std::string command =
+        (bin / "session-keeper").string() + " " + folder.path().string() + " " + bin.string();
     // The shell becomes the keeper, so its number is the one to kill.
     FILE* keeper = ::popen(("echo $$; exec " + command).c_str(), "r");
     REQUIRE(keeper);

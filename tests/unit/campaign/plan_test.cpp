@@ -2,6 +2,7 @@
 #include "driver/descriptor_file.hpp"
 #include "scenario/loader.hpp"
 #include "support/catch.hpp"
+#include "support/paths.hpp"
 
 #include <filesystem>
 #include <map>
@@ -115,7 +116,7 @@ TEST_CASE("a control is the same client under a name of its own") {
 
 TEST_CASE(
     "the standard suite over eight Python clients, three runs each, takes less than three hours") {
-    const std::filesystem::path source = MQCORE_SOURCE_DIR;
+    const std::filesystem::path source = mqcore::tests::source_folder();
     const std::filesystem::path files[] = {source / "scenarios/core.toml",
                                            source / "scenarios/v5.toml",
                                            source / "scenarios/extended.toml"};

@@ -1,6 +1,7 @@
 #include "campaign/verify.hpp"
 #include "support/campaign_documents.hpp"
 #include "support/catch.hpp"
+#include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace {
@@ -155,7 +156,7 @@ TEST_CASE("missing, repeated and foreign runs are faults") {
 
 TEST_CASE("the committed campaign is what its raw data say") {
     const auto stored =
-        read_campaign(std::string(MQCORE_SOURCE_DIR) + "/results/2026-11-30-core-smoke");
+        read_campaign(mqcore::tests::source_folder() / "results/2026-11-30-core-smoke");
     REQUIRE(stored);
     const Verification found = verify(*stored);
     for (const Difference& difference : found.differences)

@@ -1,6 +1,7 @@
 #include "driver/descriptor_file.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
+#include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <algorithm>
@@ -152,7 +153,7 @@ TEST_CASE("a broken file still tells its driver's id, or else that of its folder
 
 TEST_CASE("every driver.toml and host.toml that is shipped reads without a finding") {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(
-             std::filesystem::path(MQCORE_SOURCE_DIR) / "plugins")) {
+             mqcore::tests::source_folder() / "plugins")) {
         std::vector<support::Diagnostic> found;
         if (entry.path().filename() == "driver.toml")
             found = driver::read_descriptor(entry.path().parent_path()).diagnostics;
@@ -165,7 +166,7 @@ TEST_CASE("every driver.toml and host.toml that is shipped reads without a findi
 
 TEST_CASE("the example of the architecture page is a driver") {
     const std::string page =
-        tests::content_of(std::filesystem::path(MQCORE_SOURCE_DIR) / "docs/architecture.md");
+        tests::content_of(mqcore::tests::source_folder() / "docs/architecture.md");
     const std::size_t start = page.find("[driver]\n");
     REQUIRE(start != std::string::npos);
     const auto example = read(page.substr(start, page.find("```", start) - start));

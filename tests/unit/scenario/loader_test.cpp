@@ -5,6 +5,7 @@
 #include "support/catch.hpp"
 #include "support/file.hpp"
 #include "support/golden.hpp"
+#include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ using scenario::Point;
 
 namespace {
 
-const std::filesystem::path kSource = MQCORE_SOURCE_DIR;
+const std::filesystem::path kSource = mqcore::tests::source_folder();
 const std::string kSuite = "[suite]\nname = \"t\"\n";
 
 scenario::LoadedScenario parse(const std::string& content) {

@@ -3,6 +3,7 @@
 
 #include "session/temp_dir.hpp"
 #include "support/catch.hpp"
+#include "support/paths.hpp"
 
 namespace mqcore::test {
 
@@ -12,6 +13,8 @@ inline session::TempDir scratch() {
     return std::move(*folder);
 }
 
-inline std::filesystem::path fake_party() { return MQCORE_BUILD_DIR "/bin/session-fake-party"; }
+inline std::filesystem::path fake_party() {
+    return mqcore::tests::build_folder() / "bin/session-fake-party";
+}
 
 } // namespace mqcore::test

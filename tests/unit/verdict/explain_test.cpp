@@ -1,5 +1,6 @@
 #include "support/catch.hpp"
 #include "support/golden.hpp"
+#include "support/paths.hpp"
 #include "verdict/explain.hpp"
 #include "verdict/table.hpp"
 
@@ -115,8 +116,7 @@ TEST_CASE("the table has a title, a sentence and a way of computing for everythi
 }
 
 TEST_CASE("docs/measuring.md holds the table as it is enforced") {
-    const std::filesystem::path page =
-        std::filesystem::path(MQCORE_SOURCE_DIR) / "docs/measuring.md";
+    const std::filesystem::path page = mqcore::tests::source_folder() / "docs/measuring.md";
     std::string text = tests::content_of(page);
     const std::size_t begin = text.find(kBegin);
     const std::size_t end = text.find(kEnd);
