@@ -95,6 +95,11 @@ TEST_CASE("libmosquitto keeps the contract") {
                   MQCORE_FEATURE_TLS | kV5Features | MQCORE_FEATURE_MANY_CONNECTIONS, 65535,
                   {"filter-callbacks"});
 }
+TEST_CASE("mqtt-c keeps the contract") {
+    expect_client("mqtt-c", MQCORE_SHAPE_SYNC, MQCORE_V311, MQCORE_FEATURE_MANY_CONNECTIONS, 65534,
+                  {"receive-maximum", "filter-callbacks", "publish-properties", "topic-alias",
+                   "tls-verified"});
+}
 TEST_CASE("paho-c keeps the contract") {
     expect_client("paho-c", MQCORE_SHAPE_NOWAIT, MQCORE_V311 | MQCORE_V5,
                   MQCORE_FEATURE_TLS | kV5Features | MQCORE_FEATURE_MANY_CONNECTIONS, 65534,
