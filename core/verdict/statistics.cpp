@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <map>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -12,44 +14,92 @@ namespace {
 constexpr std::uint64_t kSeed = 20'260'101;
 constexpr double kNormalQuantile = 1.959964; // of 97.5 %
 
-// Of values that it may reorder.
-using Statistic = double (*)(std::span<double>);
-
-double mean_in(std::span<double> values) {
-    return std::accumulate(values.begin(), values.end(), 0.) / static_cast<double>(values.size());
-}
-
-double median_in(std::span<double> values) {
-    std::ranges::sort(values);
-    const std::size_t middle = values.size() / 2;
-    return values.size() % 2 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
-double statistic_of(std::span<const double> values, Statistic statistic) {
-    std::vector<double> copy(values.begin(), values.end());
-    return statistic(copy);
-}
-
 // The generator's own sequence is fixed by the standard, that of its distributions is not.
 class Resampler {
   public:
-    std::span<double> draw(std::span<const double> values) {
-        drawn_.resize(values.size());
-        for (double& value : drawn_)
-            value = values[random_() % values.size()];
-        return drawn_;
+    // Which of `count` values comes next.
+    std::size_t draw(std::size_t count) { return random_() % count; }
+    double mean_of_drawn(std::span<const double> values) {
+        double sum = 0;
+        for (std::size_t n = 0; n < values.size(); ++n)
+            sum += values[draw(values.size())];
+        return sum / static_cast<double>(values.size());
     }
 
   private:
     std::mt19937_64 random_{kSeed};
-    std::vector<double> drawn_;
 };
 
-Interval stretched(double estimate, std::vector<double> resampled, std::size_t runs) {
+// All resamples of so many sorted values: which of them each drew, in order, and how many drew just that.
+// Two thousand resamples of three values are ten different ones.
+struct Resamples {
+    std::size_t count; // values
+    std::vector<std::uint32_t> places;
+    std::vector<std::size_t> times;
+    std::span<const std::uint32_t> operator[](std::size_t n) const {
+        return std::span(places).subspan(n * count, count);
+    }
+};
+
+Resamples make_resamples(std::size_t count) {
+    Resampler resampler;
+    std::vector<std::vector<std::uint32_t>> all(kResamples, std::vector<std::uint32_t>(count));
+    for (std::vector<std::uint32_t>& one : all) {
+        for (std::uint32_t& place : one)
+            place = static_cast<std::uint32_t>(resampler.draw(count));
+        std::ranges::sort(one);
+    }
+    std::ranges::sort(all);
+    Resamples made{.count = count, .places = {}, .times = {}};
+    for (std::size_t n = 0; n < all.size(); ++n)
+        if (n > 0 && all[n] == all[n - 1]) {
+            ++made.times.back();
+        } else {
+            made.places.insert(made.places.end(), all[n].begin(), all[n].end());
+            made.times.push_back(1);
+        }
+    return made;
+}
+
+// They depend on the number of values alone, and a report asks for thousands of intervals.
+const Resamples& resamples_of(std::size_t count) {
+    constexpr std::size_t kKept = 16;
+    thread_local std::map<std::size_t, Resamples> known;
+    if (known.size() >= kKept && !known.contains(count))
+        known.clear();
+    const auto found = known.find(count);
+    return found != known.end() ? found->second
+                                : known.emplace(count, make_resamples(count)).first->second;
+}
+
+// A statistic of the sorted values at these places.
+using Statistic = double (*)(std::span<const double> sorted, std::span<const std::uint32_t> places);
+
+double mean_at(std::span<const double> sorted, std::span<const std::uint32_t> places) {
+    double sum = 0;
+    for (const std::uint32_t place : places)
+        sum += sorted[place];
+    return sum / static_cast<double>(places.size());
+}
+
+double median_at(std::span<const double> sorted, std::span<const std::uint32_t> places) {
+    const std::size_t middle = places.size() / 2;
+    return places.size() % 2 ? sorted[places[middle]]
+                             : (sorted[places[middle - 1]] + sorted[places[middle]]) / 2;
+}
+
+// A value, and how many resamples have it.
+using Resampled = std::vector<std::pair<double, std::size_t>>;
+
+Interval stretched(double estimate, Resampled resampled, std::size_t runs) {
     std::ranges::sort(resampled);
     const auto at = [&](double share) {
-        return resampled[static_cast<std::size_t>(
-            std::lround(share * static_cast<double>(resampled.size() - 1)))];
+        auto left =
+            static_cast<std::size_t>(std::lround(share * static_cast<double>(kResamples - 1)));
+        auto one = resampled.begin();
+        for (; left >= one->second; ++one)
+            left -= one->second;
+        return one->first;
     };
     const double tail = (1 - kConfidence) / 2;
     const double factor = stretch_of(runs);
@@ -57,27 +107,42 @@ Interval stretched(double estimate, std::vector<double> resampled, std::size_t r
             estimate + factor * std::max(at(1 - tail) - estimate, 0.)};
 }
 
-std::optional<Interval> interval_of(std::span<const double> values, Statistic statistic) {
+std::vector<double> sorted(std::span<const double> values) {
+    std::vector<double> copy(values.begin(), values.end());
+    std::ranges::sort(copy);
+    return copy;
+}
+
+std::optional<Interval> interval_of(std::span<const double> values, double estimate,
+                                    Statistic statistic) {
     if (values.size() < kRunsForInterval)
         return std::nullopt;
-    Resampler resampler;
-    std::vector<double> resampled(kResamples);
-    for (double& one : resampled)
-        one = statistic(resampler.draw(values));
-    return stretched(statistic_of(values, statistic), std::move(resampled), values.size());
+    const std::vector<double> in_order = sorted(values);
+    const Resamples& resamples = resamples_of(values.size());
+    Resampled resampled(resamples.times.size());
+    for (std::size_t n = 0; n < resampled.size(); ++n)
+        resampled[n] = {statistic(in_order, resamples[n]), resamples.times[n]};
+    return stretched(estimate, std::move(resampled), values.size());
 }
 
 } // namespace
 
-double median_of(std::span<const double> values) { return statistic_of(values, median_in); }
-double mean_of(std::span<const double> values) { return statistic_of(values, mean_in); }
+double median_of(std::span<const double> values) {
+    const std::vector<double> in_order = sorted(values);
+    const std::size_t middle = values.size() / 2;
+    return values.size() % 2 ? in_order[middle] : (in_order[middle - 1] + in_order[middle]) / 2;
+}
+
+double mean_of(std::span<const double> values) {
+    return std::accumulate(values.begin(), values.end(), 0.) / static_cast<double>(values.size());
+}
 
 std::optional<Interval> interval_of_median(std::span<const double> values) {
-    return interval_of(values, median_in);
+    return interval_of(values, median_of(values), median_at);
 }
 
 std::optional<Interval> interval_of_mean(std::span<const double> values) {
-    return interval_of(values, mean_in);
+    return interval_of(values, mean_of(values), mean_at);
 }
 
 std::optional<Interval> interval_of_difference(std::span<const double> first,
@@ -86,10 +151,11 @@ std::optional<Interval> interval_of_difference(std::span<const double> first,
     if (fewer < kRunsForInterval)
         return std::nullopt;
     Resampler resampler;
-    std::vector<double> resampled(kResamples);
-    for (double& one : resampled) {
-        const double from = mean_in(resampler.draw(first));
-        one = mean_in(resampler.draw(second)) - from;
+    Resampled resampled(kResamples);
+    for (auto& [value, times] : resampled) {
+        const double from = resampler.mean_of_drawn(first);
+        value = resampler.mean_of_drawn(second) - from;
+        times = 1;
     }
     return stretched(mean_of(second) - mean_of(first), std::move(resampled), fewer);
 }
