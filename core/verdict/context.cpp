@@ -17,6 +17,12 @@ std::vector<Node> items_of(const Node& array) {
 
 } // namespace
 
+double floor_of_message(const Floor& floor, scenario::Kind kind) {
+    const double both = (scenario::publishes(kind) ? floor.publish_ns : 0) +
+                        (scenario::subscribes(kind) ? floor.receive_ns : 0);
+    return kind == scenario::Kind::duplex ? both / 2 : both;
+}
+
 std::optional<double> Context::ceiling_for(std::uint32_t qos, std::string_view protocol,
                                            std::uint32_t payload_bytes) const {
     for (const Ceiling& ceiling : ceilings)

@@ -1,7 +1,7 @@
 #pragma once
 // What a judgement needs besides the run: facts of the campaign that its manifest holds.
 
-#include "measure/specification.hpp"
+#include "scenario/point.hpp"
 #include "support/json.hpp"
 
 #include <optional>
@@ -24,6 +24,10 @@ struct Floor {
     std::string client;
     double publish_ns = 0, receive_ns = 0;
 };
+
+// What it costs the client of a message that a point of this kind counts, ns. Duplex points count those of
+// both directions, and each is either sent or received.
+double floor_of_message(const Floor& floor, scenario::Kind kind);
 
 struct Context {
     std::string profile;

@@ -150,8 +150,7 @@ Raised raise_floor_matters(const RunView& run, const Context& context) {
     const Count messages = run.confirmed_in_window();
     if (!floor || !cpu_ns || !messages || *cpu_ns == 0 || *messages == 0)
         return std::nullopt;
-    const double own = (run.is_sent_by_client() ? floor->publish_ns : 0) +
-                       (run.worker.receive ? floor->receive_ns : 0);
+    const double own = floor_of_message(*floor, run.kind);
     const double all = static_cast<double>(*cpu_ns) / static_cast<double>(*messages);
     if (own <= kFloorShare * all)
         return std::nullopt;

@@ -148,6 +148,9 @@ const Case kCases[] = {
      &kWithFloor},
     {"floor_matters", "receiving alone, below the limit", sub1, [](Json&) {}, "", false,
      Status::valid, &kWithFloor},
+    {"floor_matters", "a duplex message is either sent or received", duplex_document, [](Json&) {},
+     "mqcore's own cost is 1550 ns of 75000 ns a message (2.1 %)", true, Status::valid,
+     &kWithFloor},
     {"floor_matters", "a floor of another client", pub1,
      [](Json& run) {
          at(run, "client_name") = "gmqtt";
