@@ -108,7 +108,8 @@ constexpr ShowFormat kFormats[] = {
      }},
     {"document", "everything, as the report's pages read it",
      [](const Shown& shown, const ShowOptions&, const std::string&) -> Text {
-         support::JsonObject document = report::campaign_document(shown.manifest, shown.cells);
+         support::JsonObject document =
+             report::campaign_document(shown.manifest, shown.standing, shown.cells);
          document["methodology"] = report::methodology_document();
          return support::print_json_pretty(document);
      }},

@@ -1,6 +1,8 @@
 #include "report/document.hpp"
 
 #include "report/table.hpp"
+#include "verdict/comparison.hpp"
+#include "verdict/context.hpp"
 #include "verdict/limits.hpp"
 
 #include <cmath>
@@ -15,12 +17,77 @@ using verdict::Cell;
 
 constexpr std::string_view kDirections[] = {"higher", "lower", "none"};
 
-// What a history shows, of points of any kind.
+constexpr verdict::Load kLoads[] = {verdict::Load::capacity, verdict::Load::fixed,
+                                    verdict::Load::idle};
+
+// What people choose a client by, on points of any kind: what a history shows and a place is given for.
 constexpr std::string_view kTellingMetrics[] = {
     "rate",           "cpu_us_per_message", "rss_peak_kib", "transit_p50_us",
     "transit_p99_us", "since_due_p99_us",   "connect_us"};
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+// The clients of one point, with what the runs allow to be said of them.
+struct PointCells {
+    std::vector<const Cell*> cells;
+    std::vector<verdict::ControlPair> controls;
+    std::map<std::string_view, std::map<const Cell*, verdict::Rank>> ranks; // by metric
+};
+
+verdict::Load load_of(const Json& spec) {
+    const verdict::Node point(&spec);
+    return point.boolean("capacity").value_or(false) ? verdict::Load::capacity
+           : point.number("rate")                    ? verdict::Load::fixed
+                                                     : verdict::Load::idle;
+}
+
+// What each load shows alone: a rate is a client's own at capacity, a latency at a fixed rate.
+std::vector<std::string_view> ranked_metrics(verdict::Load load) {
+    std::vector<std::string_view> ids = metrics_shown(load);
+    std::erase_if(ids, [](std::string_view id) {
+        return std::ranges::find(kTellingMetrics, id) == std::end(kTellingMetrics);
+    });
+    return ids;
+}
+
+std::map<std::string, PointCells> by_point(const Json& manifest, std::span<const Cell> cells) {
+    std::map<std::string, PointCells> points;
+    for (const Cell& cell : cells)
+        points[cell.point].cells.push_back(&cell);
+    const std::vector<verdict::Control> controls = verdict::controls_in(manifest);
+    for (auto& [id, point] : points) {
+        point.controls = verdict::controls_among(point.cells, controls);
+        for (const std::string_view metric : ranked_metrics(load_of(point.cells.front()->spec)))
+            point.ranks[metric] = verdict::ranks_of(point.cells, metric, point.controls);
+    }
+    return points;
+}
+
+// Each A/A pair on each point: in how many metrics it was compared, and where it differs from itself.
+JsonArray controls_json(const std::map<std::string, PointCells>& points) {
+    JsonArray all;
+    for (const auto& [id, point] : points)
+        for (const auto& [client, control] : point.controls) {
+            std::size_t compared = 0;
+            JsonArray differs;
+            for (const std::string_view metric : metrics_shown(load_of(client->spec))) {
+                const verdict::Comparison self =
+                    verdict::compare(*client, *control, metric, verdict::Pairing::blocks);
+                compared += self.interval.has_value();
+                if (verdict::is_told(self))
+                    differs.push_back(JsonObject{
+                        {"metric", metric},
+                        {"ratio", *self.ratio},
+                        {"interval", JsonArray{self.interval->low, self.interval->high}}});
+            }
+            all.push_back(JsonObject{{"point", id},
+                                     {"client", client->client},
+                                     {"control", control->client},
+                                     {"compared", compared},
+                                     {"differs", std::move(differs)}});
+        }
+    return all;
+}
 
 JsonObject metric_json(const verdict::CellMetric& metric) {
     if (!metric.value)
@@ -47,14 +114,27 @@ JsonObject curve_json(const measure::Histogram& histogram) {
             {"steps", std::move(steps)}};
 }
 
-JsonObject cell_json(const Cell& cell) {
-    JsonObject by_status, flags, metrics, curves;
+JsonObject metrics_json(const Cell& cell, const PointCells& point,
+                        const verdict::Context& context) {
+    JsonObject metrics;
+    for (const auto& [id, metric] : cell.metrics)
+        metrics[id] = metric_json(metric);
+    for (const auto& [id, ranks] : point.ranks)
+        if (const auto rank = ranks.find(&cell); rank != ranks.end())
+            metrics[id].as_object()["place"] = JsonArray{rank->second.best, rank->second.worst};
+    const verdict::Floor* floor = context.floor_of(cell.client);
+    const auto kind = scenario::kind_of(support::text_or(cell.spec, "kind", ""));
+    if (Json* cost = metrics.if_contains("cpu_us_per_message"); cost && floor && kind)
+        cost->as_object()["floor"] = verdict::floor_of_message(*floor, *kind) * 1e-3;
+    return metrics;
+}
+
+JsonObject cell_json(const Cell& cell, const PointCells& point, const verdict::Context& context) {
+    JsonObject by_status, flags, curves;
     for (const auto& [status, count] : cell.by_status)
         by_status[verdict::name_of(status)] = count;
     for (const auto& [id, runs] : cell.flags)
         flags[id] = JsonObject{{"runs", runs}, {"detail", cell.flag_details.at(id)}};
-    for (const auto& [id, metric] : cell.metrics)
-        metrics[id] = metric_json(metric);
     for (const auto& [name, histogram] : cell.histograms)
         curves[name] = curve_json(histogram);
     return {{"client", cell.client},
@@ -68,7 +148,7 @@ JsonObject cell_json(const Cell& cell) {
             {"by_status", std::move(by_status)},
             {"regime", text_or_null(cell.regime)},
             {"flags", std::move(flags)},
-            {"metrics", std::move(metrics)},
+            {"metrics", metrics_json(cell, point, context)},
             {"curves", std::move(curves)}};
 }
 
@@ -110,6 +190,7 @@ std::vector<PercentileStep> percentile_curve(const measure::Histogram& histogram
 
 JsonObject methodology_document() {
     JsonArray statuses, checks, flags, metrics;
+    JsonObject columns;
     for (const verdict::StatusEntry& entry : verdict::statuses())
         statuses.push_back(
             JsonObject{{"id", verdict::name_of(entry.status)}, {"says", entry.says}});
@@ -125,24 +206,39 @@ JsonObject methodology_document() {
         metric["quantile"] = entry.histogram.empty() ? Json(nullptr) : Json(entry.quantile);
         metrics.push_back(std::move(metric));
     }
+    for (const verdict::Load load : kLoads) {
+        JsonArray shown;
+        for (const std::string_view id : metrics_shown(load))
+            shown.push_back(Json(id));
+        columns[verdict::name_of(load)] = std::move(shown);
+    }
     return {{"statuses", std::move(statuses)},
             {"checks", std::move(checks)},
             {"flags", std::move(flags)},
             {"metrics", std::move(metrics)},
+            {"columns", std::move(columns)},
+            {"confidence", verdict::kConfidence},
+            {"resamples", verdict::kResamples},
+            {"runs_for_interval", verdict::kRunsForInterval},
             {"samples_behind", verdict::kSamplesBehind}};
 }
 
-JsonObject campaign_document(const Json& manifest, std::span<const Cell> cells) {
-    JsonObject points;
+JsonObject campaign_document(const Json& manifest, const Json& standing,
+                             std::span<const Cell> cells) {
+    JsonObject words;
     if (const Json* list = support::find(manifest, "points"); list && list->is_array())
         for (const Json& point : list->get_array())
-            points[support::text_or(point, "id", "")] = point_in_words(point);
+            words[support::text_or(point, "id", "")] = point_in_words(point);
+    const std::map<std::string, PointCells> points = by_point(manifest, cells);
+    const verdict::Context context = verdict::context_from_manifest(manifest);
     JsonArray all;
     for (const Cell& cell : cells)
-        all.push_back(cell_json(cell));
+        all.push_back(cell_json(cell, points.at(cell.point), context));
     return {{"format", kReportFormat},
             {"manifest", manifest},
-            {"points_in_words", std::move(points)},
+            {"standing", standing},
+            {"points_in_words", std::move(words)},
+            {"controls", controls_json(points)},
             {"cells", std::move(all)}};
 }
 

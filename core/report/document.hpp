@@ -26,14 +26,15 @@ struct PercentileStep {
 constexpr unsigned kStepsPerHalving = 5;
 std::vector<PercentileStep> percentile_curve(const measure::Histogram& histogram);
 
-support::JsonObject campaign_document(const support::Json& manifest,
+// `standing`: as campaign::read_standing() gives it.
+support::JsonObject campaign_document(const support::Json& manifest, const support::Json& standing,
                                       std::span<const verdict::Cell> cells);
 
 // What a history needs of a campaign: who, when, and each cell's most telling numbers.
 support::JsonObject campaign_summary(const support::Json& manifest,
                                      std::span<const verdict::Cell> cells);
 
-// Statuses, checks, flags and metrics of the verdict table.
+// Statuses, checks, flags and metrics of the verdict table, and which metrics a table of each load shows.
 support::JsonObject methodology_document();
 
 } // namespace mqcore::report

@@ -97,7 +97,7 @@ void write_script(const fs::path& path, std::string_view function, const Json& k
 
 JsonArray copy_raw_files(const fs::path& folder, const Json& manifest, const fs::path& target) {
     fs::create_directories(target);
-    std::vector<fs::path> files = {folder / "manifest.json"};
+    std::vector<fs::path> files = {folder / "manifest.json", folder / "standing.json"};
     for (const Json& client : manifest.at("clients").as_array())
         files.push_back(*campaign::file_of_client(folder, client));
     JsonArray copied;
@@ -117,6 +117,9 @@ Result<JsonObject> add_campaign(const fs::path& folder, const fs::path& site) {
     Result<Json> manifest = campaign::read_manifest(folder);
     if (!manifest)
         return std::move(manifest).error();
+    const Result<Json> standing = campaign::read_standing(folder);
+    if (!standing)
+        return standing.error();
     std::vector<verdict::Cell> cells;
     const Result<void> read =
         campaign::visit_cells(folder, *manifest, [&](std::span<const Json> runs) {
@@ -126,12 +129,13 @@ Result<JsonObject> add_campaign(const fs::path& folder, const fs::path& site) {
         });
     if (!read)
         return read.error();
-    JsonObject document = campaign_document(*manifest, cells);
+    JsonObject document = campaign_document(*manifest, *standing, cells);
     document["files"] = copy_raw_files(folder, *manifest, site / "raw" / key);
     write_script(site / "data" / (key + ".js"), "mqcoreCampaign", Json(key),
                  Json(std::move(document)));
     JsonObject summary = campaign_summary(*manifest, cells);
     summary["key"] = key;
+    summary["standing"] = *standing;
     return summary;
 }
 

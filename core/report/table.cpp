@@ -170,11 +170,23 @@ std::vector<Block> blocks_of(const Json& manifest, std::span<const Cell> cells,
     return blocks;
 }
 
+std::span<const BlockColumn> columns_for(verdict::Load load) {
+    switch (load) {
+    case verdict::Load::capacity:
+        return kCapacityColumns;
+    case verdict::Load::fixed:
+        return kFixedColumns;
+    case verdict::Load::idle:
+        break;
+    }
+    return kIdleColumns;
+}
+
 std::vector<BlockColumn> columns_of(const Block& block, std::string_view sort) {
-    const std::span<const BlockColumn> usual = block.point.is_capacity ? kCapacityColumns
-                                               : block.point.rate
-                                                   ? std::span<const BlockColumn>(kFixedColumns)
-                                                   : kIdleColumns;
+    const std::span<const BlockColumn> usual =
+        columns_for(block.point.is_capacity ? verdict::Load::capacity
+                    : block.point.rate      ? verdict::Load::fixed
+                                            : verdict::Load::idle);
     std::vector<BlockColumn> columns(usual.begin(), usual.end());
     if (!sort.empty() && std::ranges::find(columns, sort, &BlockColumn::metric) == columns.end())
         columns.insert(columns.begin(), {sort, {}, false});
@@ -640,6 +652,13 @@ std::string campaign_table(const Json& manifest, std::span<const Cell> cells,
     for (const Block& block : blocks)
         out += block_text(block, style, legend);
     return out + legend_text(legend, style.format);
+}
+
+std::vector<std::string_view> metrics_shown(verdict::Load load) {
+    std::vector<std::string_view> ids;
+    for (const BlockColumn& column : columns_for(load))
+        ids.push_back(column.metric);
+    return ids;
 }
 
 std::string point_in_words(const Json& point) {

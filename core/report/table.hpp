@@ -33,6 +33,9 @@ std::string standing_text(const support::Json& standing, const TableStyle& style
 std::string campaign_table(const support::Json& manifest, std::span<const verdict::Cell> cells,
                            const TableStyle& style);
 
+// Metrics that the table of a point with this load shows; the leading one is the first.
+std::vector<std::string_view> metrics_shown(verdict::Load load);
+
 // "pub, QoS 1, 256 B, 2,000 messages/s, MQTT 3.1.1". `point` as in the manifest.
 std::string point_in_words(const support::Json& point);
 

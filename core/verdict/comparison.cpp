@@ -157,7 +157,8 @@ std::map<const Cell*, Rank> ranks_of(std::span<const Cell* const> cells, std::st
                                      std::span<const ControlPair> controls) {
     std::vector<const Cell*> ranked;
     std::ranges::copy_if(cells, std::back_inserter(ranked), [&](const Cell* cell) {
-        return cell->status == Status::valid &&
+        const CellMetric* own = metric_in(*cell, metric);
+        return cell->status == Status::valid && own && own->value &&
                std::ranges::find(controls, cell, &ControlPair::control) == controls.end();
     });
     std::vector<Comparison> doubts;

@@ -64,8 +64,8 @@ struct ControlPair {
 std::vector<ControlPair> controls_among(std::span<const Cell* const> cells,
                                         std::span<const Control> controls);
 
-// Ranks of the valid cells of one point, controls left out, by a metric with a direction. Empty when not
-// one pair of them could be compared.
+// Ranks of the valid cells of one point that have the metric, which has a direction; controls are left out.
+// Empty when not one pair of them could be compared.
 std::map<const Cell*, Rank> ranks_of(std::span<const Cell* const> cells, std::string_view metric,
                                      std::span<const ControlPair> controls);
 

@@ -4,8 +4,11 @@ export const FORMAT = "mqcore-report/1";
 
 export interface Metric {
   value: number | null;
-  lowest?: number;
+  lowest?: number; // of the valid runs, where they differ
   highest?: number;
+  interval?: [low: number, high: number]; // where there are runs enough
+  place?: [best: number, worst: number]; // places that the client may hold on the point
+  floor?: number; // what of it is mqcore's own
   samples?: number;
   unavailable?: string;
 }
@@ -54,11 +57,13 @@ export interface Point {
   qos: number;
   rate: number | null;
   capacity: boolean;
+  direct?: boolean;
   question: string;
 }
 
 export interface Client {
   id: string;
+  control_of?: string | null;
   library: string;
   summary: string;
   package: string;
@@ -85,7 +90,7 @@ export interface Manifest {
   refused: { client: string; point: string; missing: string[]; at_run_time?: boolean }[];
   machine: Record<string, unknown>;
   cores: { cpus: Record<string, number[]>; shares_cores: boolean; sharing: string };
-  broker: { version: string; config?: string } & Record<string, unknown>;
+  broker: { version: string; managed?: boolean; config?: string } & Record<string, unknown>;
   ceilings?: { qos: number; protocol: string; payload_bytes: number; rate: number; receive_offer: number }[];
   harness_floor?: {
     rows?: {
@@ -102,13 +107,31 @@ export interface Methodology {
   checks: Entry[];
   flags: Entry[];
   metrics: MetricEntry[];
+  columns: Record<"capacity" | "fixed" | "idle", string[]>;
+  confidence: number;
+  resamples: number;
+  runs_for_interval: number;
   samples_behind: number;
 }
+
+// A client measured twice under two names, on one point.
+export interface Control {
+  point: string;
+  client: string;
+  control: string;
+  compared: number;
+  differs: { metric: string; ratio: number; interval: [number, number] }[];
+}
+
+// That a campaign was superseded or retracted.
+export type Standing = { standing: string; reason: string; at: string } | null;
 
 export interface Campaign {
   format: string;
   manifest: Manifest;
+  standing: Standing;
   points_in_words: Record<string, string>;
+  controls: Control[];
   cells: Cell[];
   files: { name: string; bytes: number }[];
 }
@@ -120,6 +143,7 @@ export interface Summary {
   state: string;
   comparable: boolean;
   not_comparable_because: string[];
+  standing: Standing;
   cells: { client: string; point: string; status: Status; metrics: Record<string, number> }[];
 }
 

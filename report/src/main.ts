@@ -4,6 +4,7 @@
 import { type Campaign, FORMAT, type Index } from "./data";
 import { nameClients } from "./colours";
 import { append, type Child, h, route } from "./dom";
+import { when } from "./format";
 import { Model } from "./model";
 import { clientName, list, note } from "./parts";
 import { clientPage } from "./pages/client";
@@ -100,8 +101,13 @@ function navigation(model: Model, index: Index, here: string): HTMLElement {
 function labels(model: Model): Child {
   const { manifest } = model.campaign;
   const notRun = model.missing().filter((pair) => pair.lacks === null).length;
+  const { standing } = model.campaign;
+  const few = model.methodology.runs_for_interval;
   return [
+    standing && note("warning", h("p", {}, h("b", {}, standing.standing.toUpperCase()), `: ${standing.reason} (${when(standing.at)})`)),
     !manifest.comparable && note("warning", h("p", {}, h("b", {}, "NOT COMPARABLE")), list(manifest.not_comparable_because)),
+    model.hasFewRuns() && note("warning", h("p", {}, h("b", {}, "NO INTERVALS, NO RANKING"),
+      `: no pair ran ${few} times, which an interval needs. Rows stand in the order of what was seen, which may be chance.`)),
     (manifest.state !== "finished" || notRun > 0) && note("warning", h("p", {}, h("b", {}, "INCOMPLETE"),
       manifest.state !== "finished" && `: the campaign is ${manifest.state}`, notRun > 0 && `; ${notRun} pairs were not run`)),
   ];
@@ -143,6 +149,11 @@ async function show(isMove: boolean): Promise<void> {
   else if (isMove) window.scrollTo(0, 0);
   if (isMove) title.focus({ preventScroll: true });
 }
+
+// Paper has nothing to press.
+window.addEventListener("beforeprint", () => {
+  for (const details of document.querySelectorAll<HTMLDetailsElement>("main details")) details.open = true;
+});
 
 let width = window.innerWidth;
 window.addEventListener("resize", () => {

@@ -1,6 +1,6 @@
 // Looking things up in a campaign.
 
-import type { Campaign, Cell, Client, Entry, Methodology, Metric, MetricEntry, Point } from "./data";
+import type { Campaign, Cell, Client, Control, Entry, Methodology, Metric, MetricEntry, Point } from "./data";
 
 export type Load = "capacity" | "fixed" | "idle";
 
@@ -17,13 +17,6 @@ export const LOADS: Record<Load, { title: string; says: string }> = {
     says: "Every client does the same work, so cost and latency compare.",
   },
   idle: { title: "Idle", says: "A connection without messages: time to connect and footprint." },
-};
-
-// The columns of each load's table, the one that orders it first; as the terminal shows them.
-export const COLUMNS: Record<Load, string[]> = {
-  capacity: ["rate", "cpu_us_per_message", "cpu_percent", "rss_peak_kib"],
-  fixed: ["cpu_us_per_message", "rss_peak_kib", "transit_p50_us", "transit_p99_us", "since_due_p99_us", "lag_p99_us"],
-  idle: ["connect_us", "rss_peak_kib", "cpu_percent", "threads"],
 };
 
 // What is drawn as bars.
@@ -62,6 +55,16 @@ export class Model {
   flag(id: string): Entry {
     return this.flags.get(id) ?? { id, title: id, says: "", computed: "", applies_to: "" };
   }
+  // The columns of a load's table; the first one orders it.
+  columns(load: Load): string[] {
+    return this.methodology.columns[load];
+  }
+  lead(load: Load): string {
+    return this.columns(load)[0] as string;
+  }
+  point(id: string): Point | undefined {
+    return this.points.find((point) => point.id === id);
+  }
   // In the manifest's order of clients.
   cellsOf(point: Point): Cell[] {
     return this.clients.flatMap((client) => this.cell(client.id, point.id) ?? []);
@@ -81,9 +84,24 @@ export class Model {
       return x === null || y === null ? Number(x === null) - Number(y === null) : sign * (x - y);
     });
   }
-  // How many times worse than the best: 1 or more.
-  ratio(id: string, value: number, best: number): number {
-    return this.metric(id).direction === "higher" ? best / value : value / best;
+  // Whether the runs bear places on this point; without them the order is what was seen.
+  hasPlaces(point: Point, id: string): boolean {
+    return this.validCells(point).some((cell) => cell.metrics[id]?.place);
+  }
+  // Those of which no client is certainly ahead, best first. None of them can be told from another.
+  firsts(point: Point, id: string): Cell[] {
+    return this.ranked(this.validCells(point), id).filter((cell) => cell.metrics[id]?.place?.[0] === 1);
+  }
+  isControl(client: string): boolean {
+    return this.clients.some((each) => each.id === client && each.control_of);
+  }
+  controls(point?: Point): Control[] {
+    return this.campaign.controls.filter((control) => !point || control.point === point.id);
+  }
+  // Too few runs for any interval.
+  hasFewRuns(): boolean {
+    const most = Math.max(0, ...this.campaign.cells.map((cell) => cell.runs));
+    return most > 0 && most < this.methodology.runs_for_interval;
   }
   // Too few samples lie above the percentile.
   isThin(id: string, metric: Metric): boolean {

@@ -1,6 +1,6 @@
 // What several pages are made of: names of clients, notes, tables of metrics, what columns mean.
 
-import type { Cell, Metric, MetricEntry } from "./data";
+import type { Cell, Control, Metric, MetricEntry, Point } from "./data";
 import { colourOf, symbolOf } from "./colours";
 import { type Child, h, joined, route } from "./dom";
 import { DIRECTIONS, metricText, plural, unitAndDirection, value } from "./format";
@@ -23,6 +23,9 @@ export function note(kind: "warning" | "plain", ...children: Child[]): HTMLEleme
 
 export const list = (items: Child[]) => h("ul", {}, items.map((item) => h("li", {}, item)));
 
+// What not everybody needs, behind its title; main.ts opens all of it for print.
+export const folded = (title: string, body: Child) => h("details", {}, h("summary", {}, title), body);
+
 export function facts(rows: [string, Child][]): HTMLElement {
   return h("dl", { class: "facts" },
     rows.filter(([, fact]) => fact !== "" && fact !== null && fact !== undefined)
@@ -32,6 +35,7 @@ export function facts(rows: [string, Child][]): HTMLElement {
 export interface Column {
   title: Child;
   isNumber?: boolean;
+  isHeader?: boolean; // names its row; without any the first column does
 }
 export interface Row {
   id?: string;
@@ -40,6 +44,7 @@ export interface Row {
 
 // A table whose numbers' columns sort when their title is pressed.
 export function table(caption: Child, columns: Column[], rows: Row[]): HTMLElement {
+  const header = Math.max(0, columns.findIndex((column) => column.isHeader));
   const body = h("tbody", {}, rows.map((row) =>
     h("tr", { id: row.id }, row.cells.map((cell, at) => {
       const sortable = isSortable(cell);
@@ -48,7 +53,7 @@ export function table(caption: Child, columns: Column[], rows: Row[]): HTMLEleme
         class: columns[at]?.isNumber ? "number" : null,
         "data-sort": sortable ? (cell.sort === null ? "" : cell.sort) : null,
       };
-      return at === 0 ? h("th", { scope: "row", ...attributes }, content) : h("td", attributes, content);
+      return at === header ? h("th", { scope: "row", ...attributes }, content) : h("td", attributes, content);
     }))));
   const head = h("tr", {}, columns.map((column, at) => {
     const isSorted = rows.some((row) => isSortable(row.cells[at]));
@@ -95,26 +100,42 @@ export function metricTitle(model: Model, id: string): Child {
   ];
 }
 
-// A value with its range over the runs, or why there is none.
-export function metricCell(model: Model, metric: Metric | undefined, id: string): { text: Child; sort: number | null } {
+// A value with its interval, or the range of runs that are too few for one; or why there is no value.
+export function metricCell(model: Model, cell: Cell, id: string): { text: Child; sort: number | null } {
   const entry = model.metric(id);
+  const metric = cell.metrics[id];
   if (!metric) return { text: "", sort: null };
   if (metric.value === null)
     return { text: h("span", { class: "unknown", title: metric.unavailable }, "n/a"), sort: null };
-  const range = rangeText(metric, entry);
   const isThin = model.isThin(id, metric);
   return {
     text: [
       h("span", { title: isThin ? "few samples lie above this percentile" : null }, isThin && "~", metricText(metric, entry)),
-      range && h("span", { class: "range" }, range),
+      spreadText(metric, entry) && h("span", { class: "range" }, spreadText(metric, entry)),
+      floorText(cell, metric, entry) && h("span", { class: "range" }, floorText(cell, metric, entry)),
     ],
     sort: metric.value,
   };
 }
 
-export const rangeText = (metric: Metric, entry: MetricEntry) =>
-  metric.lowest === undefined || metric.highest === undefined
-    ? "" : `${value(metric.lowest, entry.unit)} to ${value(metric.highest, entry.unit)}`;
+export const spreadText = (metric: Metric, entry: MetricEntry): string => {
+  const [low, high] = metric.interval ?? [metric.lowest, metric.highest];
+  if (low === undefined || high === undefined) return "";
+  const [from, to] = [value(low, entry.unit), value(high, entry.unit)];
+  const unit = / [^ ]*$/.exec(to)?.[0] ?? ""; // said once where both have it
+  return `${metric.interval ? "" : "runs "}${unit && from.endsWith(unit) ? from.slice(0, -unit.length) : from} – ${to}`;
+};
+
+// What of a value is mqcore's own, where that matters.
+const floorText = (cell: Cell, metric: Metric, entry: MetricEntry) =>
+  metric.floor !== undefined && "floor_matters" in cell.flags && `mqcore's floor ${value(metric.floor, entry.unit)}`;
+
+// "1-3": the places that a client may hold. A control is no client of its own.
+export function placeCell(model: Model, cell: Cell, id: string): { text: Child; sort: number | null } {
+  const place = cell.metrics[id]?.place;
+  if (!place) return { text: model.isControl(cell.client) ? "A/A" : "", sort: null };
+  return { text: place[0] === place[1] ? String(place[0]) : place.join("-"), sort: place[0] };
+}
 
 export function flagNames(model: Model, cell: Cell): Child {
   // non_comparable labels the whole campaign, on top of every page.
@@ -141,8 +162,34 @@ export function explained(model: Model, metricIds: string[], flagIds: string[] =
     })),
     h("p", { class: "small" }, "n/a: could not be had, the reason is on hover and in the raw data; it is never 0. ",
       "~: fewer than ", model.methodology.samples_behind, " samples lie above this percentile. ",
-      "A range below a value: smallest and largest of its valid runs."));
+      `Below a value: its ${100 * model.methodology.confidence} % bootstrap interval over the valid runs `,
+      `(${model.methodology.resamples.toLocaleString("en-US")} resamples), or, as “runs”, the smallest and the largest of fewer than `,
+      model.methodology.runs_for_interval, ". #: the places that a client may hold; those of clients that cannot be told apart overlap."));
 }
+
+// Who may be first, in one sentence; nothing where the runs bear no ranking.
+export function firstsText(model: Model, point: Point, id: string): Child {
+  const firsts = model.firsts(point, id);
+  const [first] = firsts;
+  if (!first) return null;
+  const title = model.metric(id).title;
+  if (firsts.length > 1)
+    return [`By ${title} indistinguishable, and no client certainly ahead of them: `,
+      joined(firsts.map((cell) => clientLink(model, cell.client)), ", "), "."];
+  return [clientLink(model, first.client), first.metrics[id]?.place?.[1] === 1
+    ? ` is certainly first by ${title}.` : `: no client is certainly ahead of it by ${title}.`];
+}
+
+export const ratioText = (ratio: number, [low, high]: [number, number]) => {
+  const percent = (each: number) => `${each < 1 ? "−" : "+"}${Math.abs(100 * (each - 1)).toFixed(1)} %`;
+  return `${percent(ratio)} (${percent(low)} to ${percent(high)})`;
+};
+
+// Where a client differs from itself.
+export const controlTexts = (model: Model, controls: Control[]): Child[] =>
+  controls.flatMap((control) => control.differs.map(({ metric, ratio, interval }) => [
+    clientName(control.client), ` differs from itself in ${model.metric(metric).title} by ${ratioText(ratio, interval)} on `,
+    pointLink(model, control.point), ": a difference of that size cannot be told there."]));
 
 // Flags that any of the cells raised, the campaign's own label left out.
 export const flagsOf = (cells: Cell[]) =>

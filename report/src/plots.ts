@@ -47,12 +47,13 @@ const STYLE = { background: "none", color: "inherit", fontFamily: "inherit", fon
 
 const nameMargin = (names: string[]) => 16 + 7 * Math.max(...names.map((name) => name.length));
 
-// One bar a client from 0, best first, with the range of its runs.
+// One bar a client from 0, best first, with its interval, or the range of runs that are too few for one.
 export function bars(model: Model, cells: Cell[], id: string): HTMLElement | null {
   const entry = model.metric(id);
   const rows = model.ranked(cells, id).flatMap((cell) => {
     const metric = cell.metrics[id];
-    return metric?.value == null ? [] : [{ ...metric, value: metric.value, client: cell.client }];
+    const [low, high] = metric?.interval ?? [metric?.lowest, metric?.highest];
+    return metric?.value == null ? [] : [{ value: metric.value, low, high, client: cell.client }];
   });
   if (rows.length === 0) return null;
   const scale = entry.unit === "KiB" ? 1 / 1024 : 1;
@@ -66,9 +67,9 @@ export function bars(model: Model, cells: Cell[], id: string): HTMLElement | nul
       marks: [
         Plot.barX(rows, { x: (row) => row.value * scale, y: "client", fill: (row) => colourOf(row.client),
           title: (row) => `${row.client}: ${text(row)}` }),
-        Plot.ruleY(rows.filter((row) => row.lowest !== undefined), { x1: (row) => (row.lowest ?? 0) * scale,
-          x2: (row) => (row.highest ?? 0) * scale, y: "client", strokeWidth: 2 }),
-        Plot.text(rows, { x: (row) => Math.max(row.value, row.highest ?? 0) * scale, y: "client", text,
+        Plot.ruleY(rows.filter((row) => row.low !== undefined), { x1: (row) => (row.low ?? 0) * scale,
+          x2: (row) => (row.high ?? 0) * scale, y: "client", strokeWidth: 2 }),
+        Plot.text(rows, { x: (row) => Math.max(row.value, row.high ?? 0) * scale, y: "client", text,
           textAnchor: "start", dx: 6 }),
         Plot.ruleX([0]),
       ],

@@ -36,10 +36,28 @@ const site = join(folder, "site");
 const address = (hash = "") => pathToFileURL(join(site, "index.html")).href + hash;
 let browser;
 
-// Two honest campaigns, and one whose names and texts are markup.
+// The campaign once more with paho measured twice, the second time half as dear again on one point.
+function addControl(from, to) {
+  cpSync(from, to, { recursive: true });
+  const read = (name) => JSON.parse(readFileSync(join(to, name), "utf8"));
+  const manifest = read("manifest.json");
+  manifest.id = "control";
+  manifest.created = "2025-06-01T00:00:00Z";
+  manifest.clients.push({ ...manifest.clients.find((client) => client.id === "paho"), id: "paho#control", control_of: "paho" });
+  writeFileSync(join(to, "manifest.json"), JSON.stringify(manifest));
+  const own = read("paho.json");
+  own.client = "paho#control";
+  for (const run of own.runs) {
+    run.client_name = "paho#control";
+    if (run.point === "pub_qos1_fixed") run.metrics.cpu_us_per_message *= 1.5;
+  }
+  writeFileSync(join(to, "paho#control.json"), JSON.stringify(own));
+}
+
+// Two honest campaigns, one with an A/A pair, and one whose names and texts are markup.
 before(async () => {
   const results = join(folder, "results");
-  cpSync(join(SOURCE, "results/2026-11-30-core-smoke"), join(results, "smoke"), { recursive: true });
+  cpSync(join(SOURCE, "results/2026-11-30-core-resumed"), join(results, "core"), { recursive: true });
   cpSync(join(SOURCE, "tests/golden/report/results"), join(results, "golden"), { recursive: true });
   cpSync(join(SOURCE, "tests/golden/report/results"), join(results, ODD), { recursive: true });
   for (const name of ["manifest.json", "paho.json"]) {
@@ -50,6 +68,7 @@ before(async () => {
     writeFileSync(file, text);
   }
   renameSync(join(results, ODD, "paho.json"), join(results, ODD, `${MARKUP}.json`));
+  addControl(join(SOURCE, "results/2026-11-30-core-resumed"), join(results, "control"));
   mkdirSync(join(results, "no-campaign"));
   execFileSync(MQCORE, ["report", results, "--output", site]);
   // The sandbox needs rights that a container does not give; the pages are our own.
@@ -95,7 +114,7 @@ describe("the site", () => {
   test("every page that a link leads to opens, with its tables and nothing from elsewhere", async () => {
     const page = await open();
     const seen = new Set();
-    const waiting = ["smoke", "golden", ODD].map((key) => route("c", key));
+    const waiting = ["core", "golden", "control", ODD].map((key) => route("c", key));
     while (waiting.length > 0) {
       const hash = waiting.pop();
       if (seen.has(hash)) continue;
@@ -125,7 +144,7 @@ describe("the site", () => {
       for (const link of found.links)
         waiting.push(link.replace(/(\/methodology)\/.*/, "$1").replace(/(\/point\/[^/]+)\/.*/, "$1"));
     }
-    for (const key of ["smoke", "golden", ODD]) {
+    for (const key of ["core", "golden", "control", ODD]) {
       const { manifest } = documentOf(key);
       for (const point of manifest.points) assert.ok(seen.has(route("c", key, "point", point.id)), point.id);
       for (const client of manifest.clients) {
@@ -166,9 +185,111 @@ describe("the site", () => {
     await page.close();
   });
 
+  test("places, intervals and mqcore's floor are those of the data", async () => {
+    const page = await open(route("c", "core", "point", "pub_qos0_max"));
+    const rows = await page.$$eval("main table", (tables) => [...tables[0].querySelectorAll("tbody tr")].map((row) => [...row.children].map((cell) => cell.textContent)));
+    const cells = documentOf("core").cells.filter((cell) => cell.point === "pub_qos0_max");
+    assert.equal(rows.length, cells.length);
+    const grouped = (value) => Math.round(value).toLocaleString("en-US");
+    for (const cell of cells) {
+      const { place, value, interval } = cell.metrics.rate;
+      const row = rows.find((each) => each[1].endsWith(cell.client));
+      assert.equal(row[0], place[0] === place[1] ? `${place[0]}` : place.join("-"));
+      assert.equal(row[2], `${grouped(value)} /s${grouped(interval[0])} – ${grouped(interval[1])} /s`);
+      const cost = cell.metrics.cpu_us_per_message;
+      const floor = `floor ${(1000 * cost.floor).toFixed(0)} ns`;
+      assert.equal(row[3].includes(floor), "floor_matters" in cell.flags, `${row[3]}, ${floor}`);
+    }
+    assert.ok(cells.some((cell) => "floor_matters" in cell.flags) && !cells.every((cell) => "floor_matters" in cell.flags));
+    const leaders = cells.filter((cell) => cell.metrics.rate.place[0] === 1).map((cell) => cell.client);
+    assert.ok(leaders.length > 1);
+    const named = await page.$eval("main h1 ~ .note", (note) => ({ text: note.textContent, clients: [...note.querySelectorAll(".client")].map((name) => name.textContent.slice(1)) }));
+    assert.match(named.text, /indistinguishable/);
+    assert.deepEqual(named.clients.sort(), leaders.sort());
+    await page.close();
+  });
+
+  test("the overview concludes what the places allow, question by question", async () => {
+    const page = await open(route("c", "core"));
+    const { cells, manifest } = documentOf("core");
+    const shown = await page.$$eval(".conclusion", (sections) => sections.map((section) => ({
+      title: section.querySelector("h3").firstChild.textContent,
+      answer: section.querySelector(".answer").textContent,
+      clients: [...section.querySelectorAll(".answer .client")].map((name) => name.textContent.slice(1)).sort(),
+      rows: [...section.querySelectorAll("tbody tr")].map((row) => ({
+        point: row.querySelector("th").textContent,
+        first: [...row.children[1].querySelectorAll(".client")].map((name) => name.textContent.slice(1)).sort(),
+        places: [...row.querySelectorAll(".standing")].map((each) => [each.querySelector(".client").textContent.slice(1), each.querySelector(".place").textContent]),
+      })),
+    })));
+    const asked = [
+      ["Publishing at a high rate", "rate", (point) => point.capacity && point.kind === "pub"],
+      ["Receiving at a high rate", "rate", (point) => point.capacity && point.kind === "sub"],
+      ["Low latency, typical (p50)", "transit_p50_us", (point) => point.rate !== null],
+      ["Low latency, tail (p99)", "since_due_p99_us", (point) => point.rate !== null],
+      ["Little CPU at a fixed rate", "cpu_us_per_message", (point) => point.rate !== null],
+      ["Little memory", "rss_peak_kib", () => true],
+      ["Connecting quickly", "connect_us", (point) => point.kind === "idle"],
+    ];
+    assert.deepEqual(shown.map((each) => each.title), asked.map(([title]) => title));
+    for (const [at, [title, metric, covers]] of asked.entries()) {
+      const points = manifest.points.filter(covers);
+      const placed = (point) => cells.filter((cell) => cell.point === point.id && cell.metrics[metric]?.place);
+      const isBound = (cell) => metric === "rate" && ("broker_bound" in cell.flags || "offer_bound" in cell.flags);
+      const firsts = (point) => {
+        const leads = placed(point).filter((cell) => cell.metrics[metric].place[0] === 1);
+        return placed(point).filter((cell) => leads.includes(cell) || (leads.some(isBound) && isBound(cell))).map((cell) => cell.client).sort();
+      };
+      const unbeaten = manifest.clients.map((client) => client.id).filter((id) => points.every((point) => firsts(point).includes(id))).sort();
+      assert.deepEqual(shown[at].clients, unbeaten, title);
+      assert.match(shown[at].answer, unbeaten.length === 0 ? /depends on the point/ : unbeaten.length > 1 ? /indistinguishable/ : /certainly (first|ahead)/, title);
+      assert.deepEqual(shown[at].rows.map((row) => row.point), points.map((point) => point.id), title);
+      for (const [n, point] of points.entries()) {
+        assert.deepEqual(shown[at].rows[n].first, firsts(point), `${title}, ${point.id}`);
+        for (const [client, place] of shown[at].rows[n].places) {
+          const [best, worst] = placed(point).find((cell) => cell.client === client).metrics[metric].place;
+          assert.equal(place, best === worst ? `${best}` : `${best}-${worst}`, `${title}, ${point.id}, ${client}`);
+        }
+      }
+    }
+    await page.close();
+  });
+
+  test("what the data cannot answer is said from the data", async () => {
+    const page = await open(route("c", "core"));
+    const doubts = () => page.evaluate(() => {
+      const title = [...document.querySelectorAll("h2")].find((each) => each.textContent === "What the data cannot answer");
+      return [...title.nextElementSibling.children].map((item) => item.textContent);
+    });
+    const says = (all, what, is = true) => assert.equal(all.some((text) => what.test(text)), is, `${what} in ${all.join(" | ")}`);
+    const core = await doubts();
+    says(core, /not comparable/);
+    says(core, /pub_qos0_max.*met the broker's or the offer's limit/);
+    says(core, /it has no A\/A pair/);
+    says(core, /no intervals and no places/, false);
+    says(core, /refused/, false);
+    says(core, /^nagle_on.*paho-c 7 points/);
+    await go(page, address(route("c", "golden")));
+    const golden = await doubts();
+    says(golden, /not comparable/, false);
+    says(golden, /no pair ran 3 times, so there are no intervals and no places/);
+    says(golden, /refused, because .* needs: 1 pair\./);
+    says(golden, /without a valid run: 2 pairs\./);
+    assert.ok(!(await page.$eval("main", (main) => main.textContent)).includes("certainly first"));
+    assert.match(await page.$eval("main > .note", (note) => note.textContent), /^NO INTERVALS, NO RANKING/);
+    await go(page, address(route("c", "control")));
+    const control = await doubts();
+    says(control, /it has no A\/A pair/, false);
+    says(control, /paho differs from itself in CPU µs\/msg by \+50\.0 % .* on pub_qos1_fixed/);
+    await go(page, address(route("c", "control", "point", "pub_qos1_fixed")));
+    const marked = await page.$$eval("main table", (tables) => [...tables[0].querySelectorAll("tbody tr")].map((row) => [row.children[0].textContent, row.children[1].textContent.slice(1)]));
+    assert.deepEqual(marked.filter(([place]) => place === "A/A"), [["A/A", "paho#control"]]);
+    await page.close();
+  });
+
   test("a percentile curve has one line a client that ends at its maximum", async () => {
-    const page = await open(route("c", "smoke", "point", "rtt_qos1_fixed"));
-    const cells = documentOf("smoke").cells.filter((cell) => cell.point === "rtt_qos1_fixed" && cell.curves.transit);
+    const page = await open(route("c", "core", "point", "rtt_qos1_fixed"));
+    const cells = documentOf("core").cells.filter((cell) => cell.point === "rtt_qos1_fixed" && cell.curves.transit);
     assert.ok(cells.length > 2);
     const drawn = await page.evaluate(() => {
       const figure = [...document.querySelectorAll("figure")].find((each) => /^Transit/.test(each.textContent));
@@ -188,9 +309,9 @@ describe("the site", () => {
   });
 
   test("capacity and fixed rate share no plot", async () => {
-    const page = await open(route("c", "smoke", "point", "pub_qos1_max"));
+    const page = await open(route("c", "core", "point", "pub_qos1_max"));
     assert.match(await page.$eval(".badge", (badge) => badge.textContent), /Capacity/);
-    await go(page, address(route("c", "smoke", "load")));
+    await go(page, address(route("c", "core", "load")));
     assert.doesNotMatch(await page.$eval("main", (main) => main.textContent), /_max\b/);
     await page.close();
   });
@@ -198,7 +319,7 @@ describe("the site", () => {
   test("a campaign that is not comparable says so on top of each of its pages", async () => {
     const page = await open();
     for (const kind of [[], ["point", "pub_qos1_max"], ["client", "paho"], ["load"], ["coverage"], ["methodology"], ["data"]]) {
-      await go(page, address(route("c", "smoke", ...kind)));
+      await go(page, address(route("c", "core", ...kind)));
       assert.match(await page.$eval("main > .note", (note) => note.textContent), /^NOT COMPARABLE.*profile 'smoke'/, kind.join());
       await go(page, address(route("c", "golden", ...kind)));
       assert.doesNotMatch(await page.$eval("main", (main) => main.firstElementChild.textContent), /NOT COMPARABLE/, kind.join());
@@ -220,12 +341,12 @@ describe("the site", () => {
   });
 
   test("a client has the same colour on every page", async () => {
-    const page = await open(route("c", "smoke"));
+    const page = await open(route("c", "core"));
     const colour = () => page.$$eval(".client", (names) => [...new Set(names.filter((name) => /^.paho-c$/.test(name.textContent))
       .map((name) => getComputedStyle(name.querySelector(".mark")).color))]);
     const first = await colour();
     assert.equal(first.length, 1);
-    for (const hash of [route("c", "golden"), route("c", "smoke", "point", "pub_qos1_max"), route("history", "paho-c")]) {
+    for (const hash of [route("c", "golden"), route("c", "core", "point", "pub_qos1_max"), route("history", "paho-c")]) {
       await go(page, address(hash));
       assert.deepEqual(await colour(), first, hash);
     }
@@ -264,7 +385,7 @@ describe("the site", () => {
     const faults = [];
     for (const [scheme, width] of [["light", 1280], ["dark", 1280], ["light", 390]])
       for (const kind of [[], ["point", "rtt_qos1_fixed"], ["client", "paho-c"], ["coverage"], ["methodology"]]) {
-        const page = await open(route("c", "smoke", ...kind), { scheme, width });
+        const page = await open(route("c", "core", ...kind), { scheme, width });
         await page.evaluate(AXE);
         const found = await page.evaluate(() => axe.run());
         for (const fault of found.violations.filter((each) => ["serious", "critical"].includes(each.impact)))
@@ -277,7 +398,7 @@ describe("the site", () => {
   test("a phone shows every kind of page without scrolling sideways", async () => {
     const page = await open("", { width: 390 });
     for (const kind of [[], ["point", "rtt_qos1_fixed"], ["client", "paho-c"], ["coverage"], ["methodology"], ["data"]]) {
-      await go(page, address(route("c", "smoke", ...kind)));
+      await go(page, address(route("c", "core", ...kind)));
       assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= 390), kind.join());
     }
     await page.close();

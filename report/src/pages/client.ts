@@ -1,8 +1,8 @@
 // One client: what it is, what it can, all its cells.
 
 import { type Child, h, joined, route } from "../dom";
-import { COLUMNS, LOADS, type Load, type Model, loadOf } from "../model";
-import { explained, facts, flagNames, flagsOf, list, metricCell, metricTitle, note, pointLink, table, whyNotValid } from "../parts";
+import { LOADS, type Load, type Model, loadOf } from "../model";
+import { explained, facts, flagNames, flagsOf, list, metricCell, metricTitle, note, placeCell, pointLink, table, whyNotValid } from "../parts";
 
 // How the driver hands a message to the library.
 const SHAPES: Record<string, string> = {
@@ -19,19 +19,20 @@ const words = (value: unknown): string =>
 function cellsTable(model: Model, client: string, load: Load): Child {
   const cells = model.pointsOf(load).flatMap((point) => model.cell(client, point.id) ?? []).filter((cell) => cell.status === "valid");
   if (cells.length === 0) return null;
-  const columns = COLUMNS[load].filter((id) => cells.some((cell) => cell.metrics[id]));
+  const lead = model.lead(load);
+  const columns = model.columns(load).filter((id) => cells.some((cell) => cell.metrics[id]));
   return [h("h2", {}, LOADS[load].title),
     table(LOADS[load].says,
-      [{ title: "point" }, ...columns.map((id) => ({ title: metricTitle(model, id), isNumber: true })), { title: "place", isNumber: true }, { title: "flags" }],
+      [{ title: "point" }, ...columns.map((id) => ({ title: metricTitle(model, id), isNumber: true })), { title: "#", isNumber: true }, { title: "flags" }],
       cells.map((cell) => {
-        const point = model.points.find((each) => each.id === cell.point);
-        const ranked = point ? model.ranked(model.validCells(point), columns[0] as string) : [];
-        const place = 1 + ranked.findIndex((each) => each.client === client);
+        const point = model.point(cell.point);
+        const place = placeCell(model, cell, lead);
+        const others = point ? model.validCells(point).filter((each) => each.metrics[lead]?.place).length : 0;
         return { cells: [h("a", { href: route("c", model.key, "point", cell.point, client) }, h("code", {}, cell.point)),
-          ...columns.map((id) => metricCell(model, cell.metrics[id], id)),
-          { text: `${place} of ${ranked.length}`, sort: place }, flagNames(model, cell)] };
+          ...columns.map((id) => metricCell(model, cell, id)),
+          place.sort === null ? place : { ...place, text: [place.text, ` of ${others}`] }, flagNames(model, cell)] };
       })),
-    h("p", { class: "small" }, "Place: by ", model.metric(columns[0] as string).title, ", among the clients with a valid run of the point.")];
+    h("p", { class: "small" }, "#: the places that it may hold by ", model.metric(lead).title, " among the clients with a valid run of the point.")];
 }
 
 export function clientPage(model: Model, id: string): Child {
@@ -68,8 +69,8 @@ export function clientPage(model: Model, id: string): Child {
       ...refused.map((pair) => [pointLink(model, pair.point), pair.lacks ? joined([" unsupported: does not claim ", pair.lacks.join(", ")], "") : " not run"]),
     ])],
     explained(model, [...new Set(own.flatMap((cell) => {
-      const point = model.points.find((each) => each.id === cell.point);
-      return point ? COLUMNS[loadOf(point)].filter((metric) => cell.metrics[metric]) : [];
+      const point = model.point(cell.point);
+      return point ? model.columns(loadOf(point)).filter((metric) => cell.metrics[metric]) : [];
     }))]),
   ];
 }

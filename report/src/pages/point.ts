@@ -1,10 +1,10 @@
 // One point: who is how fast, how late, how dear.
 
-import type { Cell } from "../data";
+import type { Cell, Point } from "../data";
 import { type Child, h, joined } from "../dom";
 import { metricText, unitOf } from "../format";
-import { BARS, BOUND_ELSEWHERE, COLUMNS, LOADS, loadOf, type Model } from "../model";
-import { clientLink, clientName, explained, flagNames, flagsOf, list, metricCell, metricTitle, note, table, whyNotValid } from "../parts";
+import { BARS, BOUND_ELSEWHERE, LOADS, loadOf, type Model } from "../model";
+import { clientLink, clientName, controlTexts, explained, firstsText, flagNames, flagsOf, list, metricCell, metricTitle, note, placeCell, table, whyNotValid } from "../parts";
 import { bars, percentileCurves } from "../plots";
 
 const CURVES: [string, string][] = [
@@ -15,35 +15,20 @@ const CURVES: [string, string][] = [
   ["receive_since_due", "Since due of what the client received"],
 ];
 
-// Neighbours in the ranking whose runs' ranges overlap.
-function groups(model: Model, ranked: Cell[], id: string): Child {
-  const isHigher = model.metric(id).direction === "higher";
-  const together: Cell[][] = [];
-  for (const cell of ranked) {
-    const metric = cell.metrics[id];
-    const group = together[together.length - 1];
-    const last = group?.[group.length - 1]?.metrics[id];
-    const overlaps = metric && last && metric.value !== null && last.value !== null && (isHigher
-      ? (metric.highest ?? metric.value) >= (last.lowest ?? last.value)
-      : (metric.lowest ?? metric.value) <= (last.highest ?? last.value));
-    if (group && overlaps) group.push(cell);
-    else together.push([cell]);
-  }
-  const ties = together.filter((group) => group.length > 1);
-  return ties.length > 0 && note("plain", "Cannot be told apart, because the ranges of their runs overlap: ",
-    joined(ties.map((group) => joined(group.map((cell) => clientName(cell.client)), ", ")), "; "), ".");
-}
-
-function doubts(cells: Cell[], lead: string): Child[] {
-  const few = cells.every((cell) => cell.valid_runs < 2);
+// What the runs bear: who may be first, and what keeps more from being said.
+function findings(model: Model, point: Point, cells: Cell[], lead: string): Child[] {
   const regimes = new Set(cells.map((cell) => cell.regime).filter(Boolean));
   const bound = cells.filter((cell) => BOUND_ELSEWHERE.some((flag) => flag in cell.flags));
+  const differences = controlTexts(model, model.controls(point));
+  const firsts = firstsText(model, point, lead);
   return [
-    few && note("plain", "One valid run of each client: how far a value scatters is not known, so a small difference says nothing."),
+    firsts ? note("plain", firsts)
+      : cells.length > 1 && !model.hasFewRuns() && note("plain", `Not ranked: no two clients have ${model.methodology.runs_for_interval} valid runs in common blocks. The order is what was seen, which may be chance.`),
+    differences.length > 0 && note("warning", list(differences)),
     regimes.size > 1 && note("warning", "The clients met the schedule in different regimes (", [...regimes].join(", "),
       "): their lags and costs do not compare."),
     bound.length > 0 && lead === "rate" && note("warning", "Not the client's own limit, but the broker's or the offer's: ",
-      joined(bound.map((cell) => clientName(cell.client)), ", "), ". Their order says nothing about the clients."),
+      joined(bound.map((cell) => clientName(cell.client)), ", "), ". Their order among each other says nothing about the clients."),
   ];
 }
 
@@ -52,7 +37,7 @@ function percentiles(model: Model, cells: Cell[], histogram: string): Child {
   return table("Percentiles of all valid runs' messages together.",
     [{ title: "client" }, ...ids.map((id) => ({ title: metricTitle(model, id), isNumber: true })), { title: "messages", isNumber: true }],
     cells.filter((cell) => cell.curves[histogram]).map((cell) => ({
-      cells: [clientName(cell.client), ...ids.map((id) => metricCell(model, cell.metrics[id], id)),
+      cells: [clientName(cell.client), ...ids.map((id) => metricCell(model, cell, id)),
         { text: (cell.curves[histogram]?.count ?? 0).toLocaleString("en-US"), sort: cell.curves[histogram]?.count ?? null }],
     })));
 }
@@ -77,11 +62,12 @@ export function pointPage(model: Model, id: string, chosen?: string): Child {
   const point = model.points.find((each) => each.id === id);
   if (!point) return note("warning", `This campaign has no point '${id}'.`);
   const load = loadOf(point);
-  const lead = COLUMNS[load][0] as string;
+  const lead = model.lead(load);
   const cells = model.ranked(model.validCells(point), lead);
   const others = model.cellsOf(point).filter((cell) => cell.status !== "valid");
   const has = (metric: string) => cells.some((cell) => cell.metrics[metric]);
-  const columns = COLUMNS[load].filter(has);
+  const columns = model.columns(load).filter(has);
+  const hasPlaces = model.hasPlaces(point, lead);
   const hasRegime = cells.some((cell) => cell.regime);
   const shown = new Set([...columns, ...BARS[load]]);
   const more = model.methodology.metrics
@@ -91,16 +77,15 @@ export function pointPage(model: Model, id: string, chosen?: string): Child {
   return [
     h("p", { class: "lead" }, model.campaign.points_in_words[id], " ", h("span", { class: "badge" }, LOADS[load].title)),
     h("p", {}, point.question, " ", h("span", { class: "small" }, LOADS[load].says)),
-    doubts(cells, lead),
+    findings(model, point, cells, lead),
     chosen !== undefined && !cells.some((cell) => cell.client === chosen) && note("plain", `'${chosen}' has no value here; below it says why.`),
     cells.length > 0 && [
-      groups(model, cells, lead),
       table(`Best ${model.metric(lead).title} first.`,
-        [{ title: "client" }, ...columns.map((metric) => ({ title: metricTitle(model, metric), isNumber: true })),
+        [...(hasPlaces ? [{ title: "#", isNumber: true }] : []), { title: "client", isHeader: true }, ...columns.map((metric) => ({ title: metricTitle(model, metric), isNumber: true })),
           { title: "valid runs", isNumber: true }, ...(hasRegime ? [{ title: "regime" }] : []), { title: "flags" }],
         cells.map((cell) => ({
           id: `cell-${cell.client}`,
-          cells: [clientLink(model, cell.client), ...columns.map((metric) => metricCell(model, cell.metrics[metric], metric)),
+          cells: [...(hasPlaces ? [placeCell(model, cell, lead)] : []), clientLink(model, cell.client), ...columns.map((metric) => metricCell(model, cell, metric)),
             { text: `${cell.valid_runs} of ${cell.runs}`, sort: cell.valid_runs }, ...(hasRegime ? [cell.regime] : []), flagNames(model, cell)],
         }))),
       h("div", { class: "plots" }, BARS[load].filter(has).map((metric) => bars(model, cells, metric))),
