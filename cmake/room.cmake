@@ -25,6 +25,8 @@ function(mqcore_tests name)
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE ${tests_LINK} mqcore_catch mqcore_warnings)
   add_test(NAME ${name} COMMAND ${name})
+  # Minutes beyond what any of them needs on a busy machine: one that hangs is told before CI's own limit.
+  set_tests_properties(${name} PROPERTIES TIMEOUT 600)
   if(tests_LABELS)
     set_tests_properties(${name} PROPERTIES LABELS "${tests_LABELS}")
   endif()
