@@ -25,8 +25,9 @@ using support::JsonObject;
 using support::Nanoseconds;
 using support::Result;
 
-// An invalid run says nothing about the client, so it is tried once more; both attempts are stored.
-constexpr std::uint32_t kAttempts = 2;
+// An invalid run says nothing about the client, so it is tried once more; both attempts are stored. Under a
+// profiler a second one would write over what the first left.
+std::uint32_t attempts_of(const CampaignOptions& options) { return options.profiling ? 1 : 2; }
 
 // The receive offer leaves the broker this much of what it can carry, so that it is not the first limit.
 constexpr double kOfferShare = 0.9;
@@ -46,10 +47,20 @@ std::string utc_now(const char* form) {
                                                std::chrono::system_clock::now())));
 }
 
+// The part of a results folder's name that says what is in it.
+std::string name_of(const CampaignOptions& options) {
+    if (!options.profiling)
+        return options.scenarios.front().suite;
+    return fmt::format("profile-{}-{}-{}",
+                       driver::file_name_of_client(options.plan.clients.front().id),
+                       options.plan.points.front().id, options.profiling->profiler->name);
+}
+
 class Campaign {
   public:
     Campaign(const CampaignOptions& options, Watcher& watcher, std::optional<ResultStore> resumed)
-        : options_(options), watcher_(watcher), is_resumed_(resumed), store_(std::move(resumed)) {}
+        : options_(options), watcher_(watcher), attempts_max_(attempts_of(options)),
+          is_resumed_(resumed), store_(std::move(resumed)) {}
 
     Result<CampaignOutcome> run();
 
@@ -64,6 +75,7 @@ class Campaign {
     // Later sessions go on under what they find, so an interrupt ends the campaign before it begins.
     Result<void> measure_ceilings();
     Result<void> measure_acknowledgement();
+    void note_profile();
     // Nothing: interrupted before it was judged.
     Result<std::optional<Json>> attempt(const PlannedRun& planned, std::uint32_t attempt);
     // A client said in a run that it cannot do the point: the pair is refused from here on. False: it
@@ -75,6 +87,7 @@ class Campaign {
 
     const CampaignOptions& options_;
     Watcher& watcher_;
+    const std::uint32_t attempts_max_;
     const bool is_resumed_;
     machine::CorePlan cores_;
     JsonObject manifest_;
@@ -101,9 +114,9 @@ Result<CampaignOutcome> Campaign::run() {
         const RunKey key = key_of(runs[index]);
         Attempted& done = attempted_[key];
         done.is_settled |= refused_.contains({std::get<0>(key), std::get<1>(key)});
-        if (!done.is_settled && done.attempts < kAttempts)
+        if (!done.is_settled && done.attempts < attempts_max_)
             watcher_.run_started(runs[index], index, whole * (runs.size() - index) / runs.size());
-        while (!done.is_settled && done.attempts < kAttempts) {
+        while (!done.is_settled && done.attempts < attempts_max_) {
             Result<std::optional<Json>> document = attempt(runs[index], done.attempts + 1);
             if (!document) {
                 // What is finished is stored already; say in the manifest that the rest is missing.
@@ -125,9 +138,9 @@ Result<CampaignOutcome> Campaign::run() {
                     if (Result<void> written = write_manifest("running"); !written)
                         return std::move(written).error();
             watcher_.run_ended(runs[index], index, **document,
-                               !done.is_settled && done.attempts < kAttempts);
+                               !done.is_settled && done.attempts < attempts_max_);
         }
-        if (!done.is_settled && done.attempts == kAttempts)
+        if (!done.is_settled && done.attempts == attempts_max_)
             ++outcome.invalid_runs;
         if (session_->is_interrupted())
             outcome.ending = Ending::interrupted;
@@ -136,6 +149,8 @@ Result<CampaignOutcome> Campaign::run() {
                               std::back_inserter(runs));
     }
     session_.reset();
+    if (options_.profiling)
+        note_profile();
     if (Result<void> written =
             write_manifest(outcome.ending == Ending::finished ? "finished" : "interrupted");
         !written)
@@ -155,6 +170,9 @@ Result<void> Campaign::open() {
         machine::not_comparable_because({.name = std::string(options_.profile.name),
                                          .is_comparable = options_.profile.is_comparable},
                                         cores_, facts);
+    if (options_.profiling)
+        not_comparable_because_.insert(not_comparable_because_.begin(),
+                                       why_not_comparable(*options_.profiling));
     if (options_.external_broker)
         not_comparable_because_.push_back("the broker was not started by mqcore");
 
@@ -180,8 +198,10 @@ Result<void> Campaign::open() {
     Result<JsonObject> manifest =
         new_manifest(options_, facts, cores_, *session_, not_comparable_because_,
                      store_->folder().filename().string(), utc_now(kTimeForm));
-    if (!manifest)
+    if (!manifest) {
+        discard_folder();
         return std::move(manifest).error();
+    }
     if (is_resumed_) {
         if (Result<void> taken = take_up(*manifest); !taken)
             return taken;
@@ -193,6 +213,8 @@ Result<void> Campaign::open() {
             return std::move(floor).error();
         }
         manifest_["harness_floor"] = std::move(*floor);
+        if (options_.profiling)
+            manifest_["profiler"] = to_json(*options_.profiling);
     }
     manifest_["sessions"].as_array().push_back(
         JsonObject{{"started", utc_now(kTimeForm)}, {"ended", nullptr}, {"state", "running"}});
@@ -207,9 +229,9 @@ Result<void> Campaign::open() {
 }
 
 Result<void> Campaign::make_folder() {
-    Result<ResultStore> store = ResultStore::create(
-        options_.output, "results",
-        fmt::format("{}-{}", utc_now("{:%Y%m%dT%H%M%SZ}"), options_.scenarios.front().suite));
+    Result<ResultStore> store =
+        ResultStore::create(options_.output, "results",
+                            fmt::format("{}-{}", utc_now("{:%Y%m%dT%H%M%SZ}"), name_of(options_)));
     if (!store)
         return std::move(store).error();
     store_ = std::move(*store);
@@ -274,7 +296,7 @@ std::size_t Campaign::runs_done() const {
         std::ranges::count_if(options_.plan.runs, [&](const PlannedRun& planned) {
             const auto found = attempted_.find(key_of(planned));
             return found != attempted_.end() &&
-                   (found->second.is_settled || found->second.attempts == kAttempts);
+                   (found->second.is_settled || found->second.attempts == attempts_max_);
         }));
 }
 
@@ -349,6 +371,18 @@ Result<void> Campaign::measure_acknowledgement() {
     return {};
 }
 
+// What went wrong with it stands where the files would be: a run without them is stored as well.
+void Campaign::note_profile() {
+    Result<JsonObject> made =
+        collect_profile(*options_.profiling, store_->folder() / kProfileFolder);
+    JsonObject& told = manifest_["profiler"].as_object();
+    if (made)
+        for (auto& member : *made)
+            told[member.key()] = std::move(member.value());
+    else
+        told["unavailable"] = session::without_personal_paths(one_line(made.error()));
+}
+
 std::optional<double> Campaign::ceiling_for(const Point& point) const {
     return context_.ceiling_for(point.qos, measure::name_of(point.protocol), point.payload_bytes);
 }
@@ -367,6 +401,14 @@ Result<std::optional<Json>> Campaign::attempt(const PlannedRun& planned, std::ui
         point.kind == Kind::sub && !point.is_direct && ceiling)
         identity.receive_offer = *ceiling * kOfferShare;
     Wiring wiring = wire(point, identity);
+    std::optional<session::Attachment> profiler;
+    if (options_.profiling) {
+        Result<session::Attachment> attached =
+            attachment(*options_.profiling, store_->folder() / kProfileFolder);
+        if (!attached)
+            return std::move(attached).error();
+        profiler = std::move(*attached);
+    }
 
     const std::string log = fmt::format(
         "{}.{}.{}.{}.log", point.id, driver::file_name_of_client(client.id), planned.run, attempt);
@@ -379,7 +421,8 @@ Result<std::optional<Json>> Campaign::attempt(const PlannedRun& planned, std::ui
                      .warmup_ns = options_.profile.warmup_ns,
                      .window_ns = options_.profile.window_ns,
                      .drain_ns = options_.profile.drain_ns},
-         .log_file = store_->logs() / log});
+         .log_file = store_->logs() / log,
+         .profiler = std::move(profiler)});
     if (!parts)
         return std::move(parts).error();
     if (parts->failure && parts->failure->status == "interrupted")

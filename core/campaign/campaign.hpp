@@ -4,6 +4,7 @@
 // early goes on in a further session, under the ceilings and the floor of the first one.
 
 #include "campaign/plan.hpp"
+#include "campaign/profiling.hpp"
 #include "campaign/store.hpp"
 #include "campaign/until.hpp"
 #include "machine/topology.hpp"
@@ -43,6 +44,7 @@ struct CampaignOptions {
     std::map<std::string, ClientSetup> setups; // by client id
     NullClients null_clients;                  // of the plan's languages and shapes
     std::optional<Until> until;                // nothing: the plan's runs and no more
+    std::optional<Profiling> profiling;        // of the one run that is planned; nothing: none
     scenario::Profile profile;
     std::filesystem::path worker_program, peer_program;
     std::filesystem::path output; // empty: a dated folder under results/

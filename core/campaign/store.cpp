@@ -223,12 +223,40 @@ support::Result<Json> read_standing(const fs::path& folder) {
     return fs::exists(folder / kStandingFile) ? read_json(folder / kStandingFile) : Json(nullptr);
 }
 
+namespace {
+
+// The files that a list of the manifest names with their hashes.
+void add_changed(std::vector<std::string>& changed, const fs::path& folder, const char* subfolder,
+                 const Json* list) {
+    if (!list || !list->is_array())
+        return;
+    for (const Json& item : list->get_array()) {
+        const fs::path file = fs::path(subfolder) / support::text_or(item, "file", "");
+        const support::Result<std::string> hash = support::sha256_of_file(folder / file);
+        if (!hash || *hash != support::text_or(item, "sha256", ""))
+            changed.push_back(file.string());
+    }
+}
+
+std::vector<std::string> changed_files(const fs::path& folder, const Json& manifest) {
+    std::vector<std::string> changed;
+    // Scenarios were not kept before a campaign could go on in a further session.
+    if (support::find(manifest, "sessions"))
+        add_changed(changed, folder, "scenarios", support::find(manifest, "scenarios"));
+    if (const Json* profiler = support::find(manifest, "profiler"))
+        add_changed(changed, folder, kProfileFolder, support::find(*profiler, "files"));
+    return changed;
+}
+
+} // namespace
+
 support::Result<StoredCampaign> read_campaign(const fs::path& folder) {
     support::Result<Json> manifest = read_manifest(folder);
     if (!manifest)
         return std::move(manifest).error();
-    StoredCampaign campaign{
-        .manifest = std::move(*manifest), .runs = {}, .unexpected_files = {}, .standing = {}};
+    StoredCampaign campaign;
+    campaign.manifest = std::move(*manifest);
+    campaign.changed_files = changed_files(folder, campaign.manifest);
     support::Result<Json> standing = read_standing(folder);
     if (!standing)
         return std::move(standing).error();

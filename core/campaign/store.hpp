@@ -20,6 +20,9 @@ namespace mqcore::campaign {
 
 constexpr std::string_view kResultsFormat = "mqcore-results/1";
 
+// The folder in a results folder that holds the files of a profiler.
+constexpr const char* kProfileFolder = "profile";
+
 class ResultStore {
   public:
     // Makes a new folder: `wanted`, which must not exist or be empty, or, when `wanted` is empty, one
@@ -65,6 +68,8 @@ struct StoredCampaign {
     support::Json manifest;
     std::vector<support::Json> runs;           // by client in the manifest's order
     std::vector<std::string> unexpected_files; // names of .json files that belong to no client
+    std::vector<std::string>
+        changed_files;      // that the manifest has a hash of: gone or not as they were
     support::Json standing; // {"standing", "reason", "at"}, null: nobody took it back
 };
 

@@ -136,6 +136,9 @@ class Verifier {
         check_plan();
         for (const std::string& file : campaign_.unexpected_files)
             result_.faults.push_back(fmt::format("{}: of no client of the manifest", file));
+        for (const std::string& file : campaign_.changed_files)
+            result_.faults.push_back(
+                fmt::format("{}: is not the file that the manifest has the hash of", file));
         return std::move(result_);
     }
 

@@ -35,6 +35,7 @@ struct Command {
 };
 
 std::function<int()> declare_run(CLI::App& app);
+std::function<int()> declare_profile(CLI::App& app);
 std::function<int()> declare_list(CLI::App& app);
 std::function<int()> declare_clients(CLI::App& app);
 std::function<int()> declare_validate(CLI::App& app);

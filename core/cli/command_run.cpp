@@ -1,14 +1,14 @@
 #include "campaign/harness_cost.hpp"
+#include "campaign/profiling.hpp"
 #include "campaign/wiring.hpp"
 #include "cli/command.hpp"
-#include "cli/installation.hpp"
+#include "cli/preparation.hpp"
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
 #include "driver/client_reference.hpp"
 #include "report/consumers.hpp"
 #include "report/table.hpp"
 #include "support/file.hpp"
-#include "support/quantity.hpp"
 #include "verdict/cell.hpp"
 
 #include <CLI/App.hpp>
@@ -24,26 +24,6 @@ namespace {
 
 using support::Result;
 
-struct RunOptions {
-    std::vector<std::string> files;
-    std::vector<std::string> clients;
-    std::vector<std::string> points;
-    driver::EnvironmentOptions environment;
-    std::string profile = "standard";
-    std::uint32_t runs = 0; // 0: as the profile says
-    bool has_control = false;
-    std::string until; // empty: the plan's runs and no more
-    std::uint32_t runs_max = campaign::Until().runs_max;
-    std::uint64_t seed = 0;
-    std::string output;
-    std::string broker;
-    std::string ca_file;
-    std::string resume; // folder of the campaign to go on with
-    bool is_quiet = false;
-    bool is_dry_run = false;
-    bool is_direct = false;
-};
-
 report::TableStyle terminal_style() {
     return {.format = report::Format::text, .use_colour = wants_colour(1)};
 }
@@ -55,94 +35,6 @@ std::vector<report::RefusedPair> refused_pairs(const campaign::Plan& plan) {
     return pairs;
 }
 
-// What the scenarios say to the client's driver; its variant's own options win.
-driver::Options options_for(const driver::Descriptor& client,
-                            const std::vector<scenario::Scenario>& scenarios) {
-    std::map<std::string, std::string> options;
-    for (const scenario::Scenario& scenario : scenarios)
-        if (const auto table = scenario.driver_options.find(client.driver_id);
-            table != scenario.driver_options.end())
-            options.insert(table->second.begin(), table->second.end());
-    for (const auto& [key, value] : client.variant.options)
-        options[key] = value;
-    return {options.begin(), options.end()};
-}
-
-Result<campaign::CampaignOptions> prepare(const RunOptions& options,
-                                          const Installation& installation,
-                                          const driver::Catalogue& catalogue,
-                                          std::vector<scenario::Scenario> scenarios,
-                                          Missing missing) {
-    Result<scenario::Profile> profile = scenario::profile_named(options.profile);
-    if (!profile)
-        return std::move(profile).error();
-    Result<std::vector<scenario::Point>> points =
-        campaign::select_points(scenarios, options.points);
-    if (!points)
-        return std::move(points).error();
-    if (options.is_direct && !options.broker.empty())
-        return support::Error{support::ErrorCode::wrong_input,
-                              "--direct and --broker exclude each other",
-                              "direct mode has no broker"};
-    for (scenario::Point& point : *points)
-        point.is_direct |= options.is_direct;
-    std::vector<std::string> known_ids;
-    for (const driver::Descriptor& driver : catalogue.drivers)
-        known_ids.push_back(driver.id);
-    fmt::print(stderr, "{}",
-               support::format_diagnostics(scenario::unknown_drivers(scenarios, known_ids)));
-    Result<ChosenClients> chosen =
-        choose_clients(catalogue, options.clients, options.environment, missing);
-    if (!chosen)
-        return std::move(chosen).error();
-
-    campaign::CampaignOptions campaign{.scenarios = std::move(scenarios),
-                                       .plan = {},
-                                       .setups = {},
-                                       .null_clients = {},
-                                       .until = {},
-                                       .profile = *profile,
-                                       .worker_program = installation.worker,
-                                       .peer_program = installation.peer,
-                                       .output = options.output,
-                                       .external_broker = {},
-                                       .external_broker_url = options.broker,
-                                       .external_ca_file = options.ca_file};
-    if (!options.broker.empty()) {
-        Result<session::BrokerUrl> url = session::parse_broker_url(options.broker);
-        if (!url)
-            return std::move(url).error();
-        campaign.external_broker = *url;
-    }
-    for (const driver::Descriptor& client : chosen->clients) {
-        const driver::Environment& environment = chosen->environments.at(client.id);
-        campaign.setups.emplace(
-            client.id,
-            campaign::ClientSetup{.environment = environment.path.string(),
-                                  .environment_facts = environment.facts.empty()
-                                                           ? support::Json(nullptr)
-                                                           : support::Json(environment.facts),
-                                  .options = options_for(client, campaign.scenarios)});
-    }
-    if (options.has_control) {
-        const driver::Descriptor& first = chosen->clients.front();
-        driver::Descriptor control = campaign::control_of(first);
-        campaign::ClientSetup setup = campaign.setups.at(first.id);
-        setup.control_of = first.id;
-        campaign.setups.emplace(control.id, std::move(setup));
-        chosen->clients.push_back(std::move(control));
-    }
-    if (!options.until.empty()) {
-        Result<double> width = support::parse_percent(options.until);
-        if (!width)
-            return std::move(width).error();
-        campaign.until = campaign::Until{.width = *width, .runs_max = options.runs_max};
-    }
-    campaign.plan = campaign::make_plan(std::move(*points), std::move(chosen->clients),
-                                        options.runs ? options.runs : profile->runs, options.seed);
-    return campaign;
-}
-
 bool is_control(const support::Json& client) {
     return !support::text_or(client, "control_of", "").empty();
 }
@@ -152,10 +44,6 @@ std::vector<support::Json> items_of(const support::Json& manifest, std::string_v
     return items && items->is_array()
                ? std::vector<support::Json>(items->get_array().begin(), items->get_array().end())
                : std::vector<support::Json>();
-}
-
-support::Error wrong(std::string message, std::string hint = {}) {
-    return {support::ErrorCode::wrong_input, std::move(message), std::move(hint)};
 }
 
 // The campaign's clients in its order. `named`: ids or paths that say where some of them are.
@@ -184,6 +72,10 @@ Result<std::vector<std::string>> clients_of(const support::Json& manifest,
 Result<RunOptions> options_of(const campaign::ResultStore& store, const RunOptions& given,
                               const driver::Catalogue& catalogue) {
     const support::Json& manifest = store.first_manifest();
+    if (!campaign::profiler_of(manifest).empty())
+        return wrong(
+            fmt::format("'{}' is a profile: it is one run, which does not go on", given.resume),
+            "`mqcore profile` makes another");
     if (support::text_or(manifest, "state", "") == "finished")
         return wrong(
             fmt::format("the campaign in '{}' is finished: nothing is left to run", given.resume),

@@ -8,6 +8,7 @@
 #include "report/consumers.hpp"
 #include "report/document.hpp"
 #include "report/export.hpp"
+#include "report/profile.hpp"
 #include "report/selection.hpp"
 #include "report/site.hpp"
 #include "report/table.hpp"
@@ -56,7 +57,8 @@ Text table(const Shown& shown, const ShowOptions& options, report::Format format
                                    .has_plots = is_text && !options.selection.points.empty()};
     return report::standing_text(shown.standing, style) +
            report::campaign_table(shown.manifest, shown.cells, style) +
-           report::consumers_text(shown.failed, style);
+           report::consumers_text(shown.failed, style) +
+           report::profile_text(shown.manifest, options.folder, style);
 }
 
 Text hdr(const Shown& shown, const ShowOptions& options, const std::string&) {

@@ -44,6 +44,17 @@ fs::path Installation::scenario_file(const std::string& name) const {
                : given;
 }
 
+std::vector<std::string> Installation::shipped_scenarios() const {
+    std::vector<std::string> files;
+    std::error_code none;
+    for (const fs::directory_entry& entry :
+         fs::directory_iterator(scenario_file("scenarios"), none))
+        if (entry.path().extension() == ".toml")
+            files.push_back(entry.path().string());
+    std::ranges::sort(files);
+    return files;
+}
+
 std::optional<std::vector<scenario::Scenario>>
 load_or_complain(const Installation& installation, const std::vector<std::string>& files) {
     std::vector<fs::path> paths;

@@ -29,6 +29,8 @@ struct Installation {
     driver::Catalogue catalogue() const; // prints what is broken or shadowed to stderr
     // A scenario file as given, or of that name in the installation's scenarios.
     std::filesystem::path scenario_file(const std::string& name) const;
+    // The files of `scenarios/` here, or in the installation.
+    std::vector<std::string> shipped_scenarios() const;
 };
 
 // Loads and checks scenario files; diagnostics go to stderr. Nothing: there was an error.

@@ -34,6 +34,8 @@ ExitCode report_error(const support::Error& error) {
 constexpr std::array kCommands = {
     Command{"run", "Measure clients on the points of scenario files", declare_run},
     Command{"list", "Points, clients, refused pairs and the time a run would take", declare_list},
+    Command{"profile", "One run of a client with a profiler attached: where its time goes",
+            declare_profile},
     Command{"clients", "Clients that can be measured, with shape, capabilities and version",
             declare_clients},
     Command{"show", "The result tables of a campaign, and its exports for other programs",

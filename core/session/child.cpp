@@ -113,6 +113,7 @@ struct Child::State : std::enable_shared_from_this<Child::State> {
     bool has_control = false;
     bool has_ended = false;
     bool is_end_expected = false;
+    bool is_interrupted = false; // it was sent SIGINT
     siginfo_t end{};
 
     void watch_end();
@@ -230,7 +231,8 @@ std::optional<Failure> Child::State::failure() const {
     if (!garbage.empty())
         return Failure{party, supervisor->phase, "garbage",
                        fmt::format("the {} {}", name, garbage)};
-    const bool ended_well = end.si_code == CLD_EXITED && end.si_status == 0;
+    const bool ended_well =
+        end.si_code == CLD_EXITED ? end.si_status == 0 : is_interrupted && end.si_status == SIGINT;
     if (has_ended && !(is_end_expected && ended_well))
         return Failure{.party = party,
                        .phase = supervisor->phase,
@@ -302,6 +304,14 @@ void Child::tell(const Json& document) {
     state_->supervisor->run_ready();
 }
 
+void Child::interrupt() {
+    expect_end();
+    state_->is_interrupted = true;
+    state_->supervisor->run_ready();
+    if (!state_->has_ended)
+        ::kill(state_->pid, SIGINT);
+}
+
 void Child::end(Nanoseconds grace_ns) {
     expect_end();
     State& state = *state_;
@@ -362,7 +372,8 @@ support::Result<std::unique_ptr<Child>> Supervisor::start(const ChildPlan& plan)
                             .cpus = plan.cpus,
                             .output_descriptor = log.get(),
                             .control_descriptor = theirs.get(),
-                            .page_descriptor = plan.page_descriptor});
+                            .page_descriptor = plan.page_descriptor,
+                            .is_traceable = plan.is_traceable});
     if (!pid)
         return pid.error();
 

@@ -49,6 +49,7 @@ struct ChildPlan {
     std::filesystem::path log_file; // stdout and stderr, appended
     bool has_control_channel = true;
     int page_descriptor = -1;                                     // becomes descriptor 4
+    bool is_traceable = false;                                    // a profiler beside it may attach
     std::vector<std::pair<std::string, std::string>> environment; // besides the minimal one
 };
 
@@ -71,6 +72,8 @@ class Child {
     void tell(const Json& document);
     // From here on an end with exit code 0 is what is wanted, not a failure.
     void expect_end();
+    // SIGINT: it does what it does when a user presses Ctrl-C, and its end by that is no failure either.
+    void interrupt();
     // SIGTERM (skipped for a stopped process, which could not act on it), SIGKILL after the grace;
     // returns when it is reaped.
     void end(Nanoseconds grace_ns = 0);

@@ -1,5 +1,6 @@
 #include "session/run.hpp"
 
+#include "machine/profiler.hpp"
 #include "machine/sockets.hpp"
 
 #include <algorithm>
@@ -25,6 +26,7 @@ constexpr Nanoseconds kPrepareLimit = 60 * kSecond; // a cold interpreter with m
 constexpr Nanoseconds kConnectLimit = 15 * kSecond;
 constexpr Nanoseconds kDrivenGrace = 3 * kSecond; // after the schedule's end
 constexpr Nanoseconds kFinishLimit = 5 * kSecond;
+constexpr Nanoseconds kProfilerLimit = 60 * kSecond;  // to write what it has
 constexpr Nanoseconds kMourning = 100 * kMillisecond; // until the end of a killed broker is known
 
 // From the last word to both parties until the warm-up starts, so that neither is late for it.
@@ -96,9 +98,15 @@ class Run {
     Step watch_drain();
     Step collect_reports();
     Step take_last_reading();
+    Step start_profiler(std::unique_ptr<Child>& child, const machine::Command& command);
+    Step await_profiler();
     void finish();
     void finish_one(Child* child, JsonObject& document);
 
+    // A client under a slow profiler has longer for all that it does.
+    Nanoseconds client_limit(Nanoseconds limit) const {
+        return limit * (request_.profiler ? request_.profiler->slowdown : 1);
+    }
     std::uint16_t client_port() const;
     machine::Connections client_connections() const {
         return machine::connections_of(worker_->pid(), client_port());
@@ -126,6 +134,7 @@ class Run {
     Nanoseconds begin_ns_;
     std::optional<measure::SharedPage> page_;
     std::unique_ptr<Child> worker_, peer_;
+    std::unique_ptr<Child> profiler_, profiler_end_; // what its two commands started
     measure::Schedule schedule_;
     JsonObject client_, peer_document_;
     std::vector<pid_t> party_pids_;
@@ -153,7 +162,7 @@ RunParts Run::perform() {
         keep_last_words();
         // Whoever published may have published more since: the next run needs a new reading.
         context_.baseline.reset();
-        for (const auto& child : {worker_.get(), peer_.get()})
+        for (const auto& child : {profiler_.get(), profiler_end_.get(), worker_.get(), peer_.get()})
             if (child)
                 child->end();
         context_.last_traffic_ns = now_ns();
@@ -170,7 +179,7 @@ std::optional<Failure> Run::go_through() {
     for (const auto step :
          {&Run::start_parties, &Run::connect_peer, &Run::prepare_worker, &Run::connect_worker,
           &Run::take_first_reading, &Run::drive, &Run::count_system_calls, &Run::watch_window,
-          &Run::watch_drain, &Run::collect_reports, &Run::take_last_reading})
+          &Run::watch_drain, &Run::collect_reports, &Run::take_last_reading, &Run::await_profiler})
         if (Step failure = (this->*step)())
             return failure;
     finish();
@@ -213,15 +222,19 @@ std::optional<Failure> Run::start_parties() {
 std::optional<Failure> Run::start_child(std::unique_ptr<Child>& child, std::string name,
                                         Party party) {
     const bool is_worker = party == Party::client;
-    auto started = supervisor_.start(
-        {.name = name,
-         .party = name,
-         .program = is_worker ? context_.options.worker_program : context_.options.peer_program,
-         .arguments = {},
-         .cpus = context_.options.cores.of(party),
-         .log_file = request_.log_file,
-         .page_descriptor = is_worker ? page_->fd() : -1,
-         .environment = {}});
+    machine::Command command;
+    if (is_worker && request_.profiler)
+        command = request_.profiler->around;
+    command.push_back(is_worker ? context_.options.worker_program : context_.options.peer_program);
+    auto started = supervisor_.start({.name = name,
+                                      .party = name,
+                                      .program = command.front(),
+                                      .arguments = {command.begin() + 1, command.end()},
+                                      .cpus = context_.options.cores.of(party),
+                                      .log_file = request_.log_file,
+                                      .page_descriptor = is_worker ? page_->fd() : -1,
+                                      .is_traceable = is_worker && request_.profiler,
+                                      .environment = {}});
     if (!started)
         return Failure{"host", "prepare", "failed", support::one_line(started.error())};
     child = std::move(*started);
@@ -269,7 +282,7 @@ std::optional<Failure> Run::connect_peer() {
 }
 
 std::optional<Failure> Run::prepare_worker() {
-    Reply reply = supervisor_.expect(*worker_, "prepared", now_ns() + kPrepareLimit);
+    Reply reply = supervisor_.expect(*worker_, "prepared", now_ns() + client_limit(kPrepareLimit));
     if (!reply)
         return reply.failure;
     if (Json* driver = reply.event.get_object().if_contains("driver"))
@@ -280,7 +293,7 @@ std::optional<Failure> Run::prepare_worker() {
 std::optional<Failure> Run::connect_worker() {
     supervisor_.set_phase("connect");
     Reply reply = supervisor_.ask(*worker_, JsonObject{{"do", "connect"}}, "connected",
-                                  now_ns() + kConnectLimit);
+                                  now_ns() + client_limit(kConnectLimit));
     if (!reply)
         return reply.failure;
     client_["connect_ns"] = support::unsigned_or(reply.event, "connect_ns", 0);
@@ -415,6 +428,9 @@ std::optional<Failure> Run::watch_window() {
     events_before_ = events_->sample();
     const auto connections = client_connections();
     supervisor_.set_phase("window");
+    if (request_.profiler)
+        if (Step failure = start_profiler(profiler_, request_.profiler->begin))
+            return failure;
     if (Step failure = supervisor_.wait_until(schedule_.window_end()))
         return failure;
     for (Sampled* party : parties)
@@ -425,6 +441,10 @@ std::optional<Failure> Run::watch_window() {
     condition_ = machine::read_condition();
     is_sampled_ = true;
     supervisor_.set_phase("drain");
+    if (request_.profiler && request_.profiler->end.empty())
+        profiler_->interrupt();
+    else if (request_.profiler)
+        return start_profiler(profiler_end_, request_.profiler->end);
     return std::nullopt;
 }
 
@@ -478,7 +498,7 @@ std::optional<std::uint64_t> Run::bytes_moved() const {
 }
 
 std::optional<Failure> Run::collect_reports() {
-    const Nanoseconds deadline = schedule_.end() + kDrivenGrace;
+    const Nanoseconds deadline = schedule_.end() + client_limit(kDrivenGrace);
     Reply driven = supervisor_.expect(*worker_, "driven", deadline);
     if (!driven)
         return driven.failure;
@@ -518,6 +538,43 @@ std::optional<Failure> Run::take_last_reading() {
     return std::nullopt;
 }
 
+// On the orchestrator's cores, beside the log of the parties.
+std::optional<Failure> Run::start_profiler(std::unique_ptr<Child>& child,
+                                           const machine::Command& command) {
+    const std::string pid = std::to_string(worker_->pid());
+    const machine::Filling fillings[] = {{"pid", pid}};
+    const machine::Command ready = machine::filled(command, fillings);
+    auto started = supervisor_.start({.name = request_.profiler->name,
+                                      .party = "host",
+                                      .program = ready.front(),
+                                      .arguments = {ready.begin() + 1, ready.end()},
+                                      .cpus = context_.options.cores.of(Party::orchestrator),
+                                      .log_file = request_.log_file,
+                                      .has_control_channel = false,
+                                      .environment = {}});
+    if (!started)
+        return Failure{"host", "window", "failed", support::one_line(started.error())};
+    child = std::move(*started);
+    if (!request_.profiler->end.empty())
+        child->expect_end(); // a command that does its work and ends
+    return std::nullopt;
+}
+
+// The client must be there until its profiler has let go of it.
+std::optional<Failure> Run::await_profiler() {
+    for (Child* child : {profiler_.get(), profiler_end_.get()})
+        if (child && !supervisor_.wait_for_end(*child, now_ns() + kProfilerLimit))
+            return Failure{"host", "drain", "deadline",
+                           fmt::format("{} did not end within {} s of the window's end",
+                                       child->name(), kProfilerLimit / kSecond)};
+    // How they ended is seen here, as that of every child is wherever one is waited for.
+    if (Step failure = supervisor_.wait_until(now_ns()))
+        return failure;
+    profiler_.reset();
+    profiler_end_.reset();
+    return std::nullopt;
+}
+
 // What comes now is no longer part of the experiment: a client that cannot leave is noted, no more.
 void Run::finish() {
     supervisor_.set_phase("finish");
@@ -539,7 +596,7 @@ void Run::finish() {
 void Run::finish_one(Child* child, JsonObject& document) {
     if (!child)
         return;
-    const Nanoseconds deadline = now_ns() + kFinishLimit;
+    const Nanoseconds deadline = now_ns() + client_limit(kFinishLimit);
     Reply reply = supervisor_.expect(*child, "finished", deadline);
     if (!reply) {
         document["teardown"] = to_json(*reply.failure);

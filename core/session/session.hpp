@@ -25,13 +25,23 @@ struct SessionOptions {
 
 enum class Transport { plain, tls };
 
+// A profiler for the window of one run. Its commands begin with a program's path, and are complete but for {pid}.
+struct Attachment {
+    std::string name;                // for messages
+    std::vector<std::string> around; // starts the client's process; empty: it is started as ever
+    std::vector<std::string> begin;  // started when the window starts
+    std::vector<std::string> end; // started when it ends; empty: what `begin` started gets SIGINT
+    std::uint32_t slowdown = 1;   // the client has so many times as long to connect and to leave
+};
+
 struct RunRequest {
     // The session fills in host, port and certificate file of both endpoints.
     measure::WorkerSpec worker;
     std::optional<measure::PeerSpec> peer; // nothing: idle points; a direct one is the server
     Transport client_transport = Transport::plain; // the peer is always plain: it is not measured
     measure::Schedule lengths;                     // start_ns is set by the session
-    std::filesystem::path log_file;                // of worker and peer
+    std::filesystem::path log_file;                // of worker, peer and profiler
+    std::optional<Attachment> profiler;
 };
 
 // The raw part of a run document: schedule, failure, client, peer, broker, resources, log_tail.

@@ -30,6 +30,7 @@ struct Prepared {
     char* const* envp = nullptr;
     pid_t parent = 0;
     bool is_pinned = false;
+    bool is_traceable = false;
     cpu_set_t cpus{};
     std::array<int, kChildDescriptors> source{}; // by target; -1: closed in the child
     int report = -1;                             // errno goes here when a step fails
@@ -55,6 +56,10 @@ struct Prepared {
         ::_exit(127);
     if (prepared.is_pinned && ::sched_setaffinity(0, sizeof prepared.cpus, &prepared.cpus) != 0)
         give_up(prepared);
+    // Where the Yama module lets only ancestors attach, a profiler beside the child needs its leave. Without
+    // the module this fails, and nothing is needed.
+    if (prepared.is_traceable)
+        ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
     for (int target = 0; target < kChildDescriptors; ++target) {
         const int source = prepared.source[static_cast<std::size_t>(target)];
         if (source < 0)
@@ -140,6 +145,7 @@ support::Result<pid_t> spawn(const SpawnPlan& plan) {
     prepared.envp = envp.data();
     prepared.parent = ::getpid();
     prepared.is_pinned = !plan.cpus.empty();
+    prepared.is_traceable = plan.is_traceable;
     for (const int cpu : plan.cpus)
         CPU_SET(cpu, &prepared.cpus);
     prepared.source = {null.get(), output.get(), output.get(), control.get(), page.get()};

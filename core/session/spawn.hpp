@@ -18,6 +18,7 @@ struct SpawnPlan {
     int output_descriptor = -1;           // becomes 1 and 2; 0 is /dev/null
     int control_descriptor = -1;          // becomes 3
     int page_descriptor = -1;             // becomes 4
+    bool is_traceable = false;            // by any process of the same user, see spawn.cpp
 };
 
 support::Result<pid_t> spawn(const SpawnPlan& plan);

@@ -225,7 +225,8 @@ std::vector<FlagEntry> make_flags() {
          raise_host_noisy},
         {"non_comparable",
          "Not to be compared or published",
-         "The profile or the machine does not give what a comparison needs. The reason is named.",
+         "The profile or the machine does not give what a comparison needs, or a profiler was "
+         "attached. The reason is named.",
          "The run is not marked as comparable.",
          {kAnyKind, kAnyLoad, kAnyQos},
          raise_non_comparable},

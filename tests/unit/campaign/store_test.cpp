@@ -177,3 +177,29 @@ TEST_CASE("a campaign that ended before its first run has nothing to go on with"
     const auto store = ResultStore::reopen(folder.path / "out");
     REQUIRE(store.error().message.find("ended before its first run") != std::string::npos);
 }
+
+TEST_CASE("a file that the manifest has the hash of is named when it is gone or another one") {
+    Folder folder;
+    const fs::path out = folder.path / "out";
+    auto store = ResultStore::create(out, {}, {});
+    REQUIRE(store);
+    REQUIRE(store->write_scenario("core.toml", "as it was"));
+    fs::create_directory(out / kProfileFolder);
+    REQUIRE(support::write_file_atomically(out / kProfileFolder / "stacks.folded", "a;b 1\n"));
+    const auto entry = [&](const fs::path& file) {
+        return support::JsonObject{{"file", file.filename().string()},
+                                   {"sha256", *support::sha256_of_file(file)}};
+    };
+    REQUIRE(store->write_manifest(support::JsonObject{
+        {"format", kResultsFormat},
+        {"clients", support::JsonArray{}},
+        {"sessions", support::JsonArray{}},
+        {"scenarios", support::JsonArray{entry(out / "scenarios" / "core.toml")}},
+        {"profiler", support::JsonObject{{"files", support::JsonArray{entry(out / kProfileFolder /
+                                                                            "stacks.folded")}}}}}));
+    REQUIRE(read_campaign(out)->changed_files.empty());
+    REQUIRE(support::write_file_atomically(out / "scenarios" / "core.toml", "as it is"));
+    fs::remove(out / kProfileFolder / "stacks.folded");
+    REQUIRE(read_campaign(out)->changed_files ==
+            std::vector<std::string>{"scenarios/core.toml", "profile/stacks.folded"});
+}
