@@ -81,7 +81,7 @@ Catalogue discover(const SearchPlaces& places) {
 
 Result<Descriptor> driver_named(std::string_view name, const Catalogue& catalogue) {
     const bool is_path = name.find('/') != std::string_view::npos || name.ends_with(".so") ||
-                         name.ends_with(".toml");
+                         name.ends_with(".toml") || name == "." || name == "..";
     if (is_path)
         return driver_at(fs::path(name), catalogue);
     if (const Descriptor* found = catalogue.driver(name))
