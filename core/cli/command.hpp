@@ -44,7 +44,7 @@ std::function<int()> declare_explain(CLI::App& app);
 std::function<int()> declare_harness_cost(CLI::App& app);
 std::function<int()> declare_doctor(CLI::App& app);
 std::function<int()> declare_envs(CLI::App& app);
-std::function<int()> declare_new_client(CLI::App& app);
+std::function<int()> declare_new_driver(CLI::App& app);
 std::function<int()> declare_show(CLI::App& app);
 std::function<int()> declare_compare(CLI::App& app);
 std::function<int()> declare_verify(CLI::App& app);

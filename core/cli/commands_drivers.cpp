@@ -1,11 +1,13 @@
-// Commands about drivers: envs, check-driver, harness-cost.
+// Commands about drivers: envs, new-driver, check-driver, harness-cost.
 
 #include "campaign/harness_cost.hpp"
 #include "cli/command.hpp"
 #include "cli/installation.hpp"
 #include "cli/terminal.hpp"
 #include "conformance/check_driver.hpp"
+#include "driver/claim_names.hpp"
 #include "driver/client_reference.hpp"
+#include "driver/project.hpp"
 #include "report/text_table.hpp"
 #include "support/text.hpp"
 
@@ -13,6 +15,7 @@
 #include <CLI/Option.hpp>
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <memory>
 
 namespace mqcore::cli {
@@ -124,58 +127,62 @@ int lock(const EnvironmentRequest& request) {
     return code;
 }
 
-// The hosts that make drivers in their language; each is an option of new-client.
-std::vector<const driver::Host*> languages(const driver::Catalogue& catalogue) {
-    std::vector<const driver::Host*> hosts;
-    for (const driver::Host& host : catalogue.hosts)
-        if (driver::needs_environment(&host))
-            hosts.push_back(&host);
-    return hosts;
+std::string ids_of(const std::vector<driver::Language>& languages) {
+    std::string all;
+    for (const driver::Language& language : languages)
+        all += (all.empty() ? "" : ", ") + language.id;
+    return all;
 }
 
-int new_client(driver::NewDriver wanted, const std::vector<std::string>& language) {
-    const driver::Catalogue catalogue = Installation::find().catalogue();
-    const driver::Host* chosen = nullptr;
-    std::string all;
-    for (const driver::Host* host : languages(catalogue)) {
-        all += fmt::format("{}--{}", all.empty() ? "" : ", ", host->id);
-        if (language.size() == 1 && language[0] == "--" + host->id)
-            chosen = host;
-    }
-    if (!chosen)
+int new_driver(driver::NewProject wanted, const std::string& language_id) {
+    const Installation installation = Installation::find();
+    const Result<std::vector<driver::Language>> languages =
+        driver::languages_in(installation.templates());
+    if (!languages)
+        return report_error(languages.error());
+    const auto language = std::ranges::find(*languages, language_id, &driver::Language::id);
+    if (language == languages->end())
         return report_error({support::ErrorCode::wrong_input,
-                             language.empty() ? "in which language?"
-                                              : fmt::format("'{}' is no option of new-client",
-                                                            fmt::join(language, " ")),
-                             fmt::format("languages here: {}", all.empty() ? "none" : all)});
-    if (wanted.id.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") != std::string::npos)
+                             fmt::format("there is no project in '{}'", language_id),
+                             "languages: " + ids_of(*languages)});
+    if (wanted.shape.empty())
+        wanted.shape = language->shape;
+    if (!std::ranges::count(language->shapes, wanted.shape))
+        return report_error(
+            {support::ErrorCode::wrong_input,
+             fmt::format("there is no project of the shape '{}' in {}", wanted.shape, language->id),
+             fmt::format("shapes: {}", fmt::join(language->shapes, ", "))});
+    if (!driver::is_id(wanted.id) || wanted.id.front() == '-')
         return report_error({support::ErrorCode::wrong_input,
-                             fmt::format("'{}' is no name for a client", wanted.id),
-                             "a name has letters a-z, digits and '-'"});
+                             fmt::format("'{}' is no name for a driver", wanted.id),
+                             "a name has letters a-z, digits and '-', and no '-' in front"});
+    const driver::Catalogue catalogue = installation.catalogue();
     if (const driver::Descriptor* taken = catalogue.driver(wanted.id))
         return report_error({support::ErrorCode::wrong_input,
-                             fmt::format("there is a client '{}' already, in '{}'", wanted.id,
+                             fmt::format("there is a driver '{}' already, in '{}'", wanted.id,
                                          taken->folder.string()),
                              "choose another name"});
-    if (wanted.folder.empty())
-        wanted.folder = wanted.id;
-    wanted.folder = std::filesystem::absolute(wanted.folder).lexically_normal();
+    const std::filesystem::path shown =
+        wanted.folder.empty() ? std::filesystem::path(wanted.id) : wanted.folder;
+    wanted.folder = std::filesystem::absolute(shown).lexically_normal();
     if (!wanted.folder.has_filename())
         wanted.folder = wanted.folder.parent_path();
-    Result<Json> made = driver::new_driver(*chosen, wanted);
-    if (!made)
-        return report_error(made.error());
-    fmt::print("{}:", wanted.folder.string());
-    if (const Json* files = support::find(*made, "files"); files && files->is_array())
-        for (const Json& file : files->get_array())
-            fmt::print(" {}", std::string_view(file.get_string()));
+    const Result<std::vector<std::string>> files = driver::make_project(wanted, *language);
+    if (!files)
+        return report_error(files.error());
+
+    fmt::print("{}: {}, shape {}\n ", shown.string(), language->summary, wanted.shape);
+    for (const std::string& file : *files)
+        fmt::print(" {}", file);
     fmt::print("\n\nNext:\n"
-               "  export MQCORE_PLUGIN_PATH={}\n"
-               "  mqcore envs lock --clients {id}\n"
-               "  mqcore envs sync --clients {id}\n"
-               "  mqcore check-driver {id}\n"
-               "  mqcore run scenarios/core.toml --profile smoke --clients {id}\n",
-               wanted.folder.parent_path().string(), fmt::arg("id", wanted.id));
+               "  cd {}\n"
+               "  ./build.sh\n"
+               "  mqcore check-driver {folder}\n"
+               "  mqcore run points.toml --profile smoke --clients {folder}\n",
+               shown.string(), fmt::arg("folder", driver::driver_folder_of(wanted, *language)));
+    for (const driver::ToolchainPart& part : driver::missing_toolchain(*language))
+        fmt::print(stderr, "mqcore: note: building it takes {}, which is not here ({})\n",
+                   part.name, part.get);
     return kDone;
 }
 
@@ -279,29 +286,30 @@ std::function<int()> declare_envs(CLI::App& app) {
     return [action] { return (*action)(); };
 }
 
-std::function<int()> declare_new_client(CLI::App& app) {
-    auto wanted = std::make_shared<driver::NewDriver>();
-    wanted->shape = driver::name_of_shape(MQCORE_SHAPE_SYNC);
+std::function<int()> declare_new_driver(CLI::App& app) {
+    auto wanted = std::make_shared<driver::NewProject>();
+    auto language = std::make_shared<std::string>();
     app.add_option("name", wanted->id, "Its id: letters a-z, digits and '-'")
         ->required()
         ->type_name("NAME");
-    std::vector<std::string> shapes;
-    for (const std::uint32_t shape : {MQCORE_SHAPE_SYNC, MQCORE_SHAPE_NOWAIT, MQCORE_SHAPE_AWAITED})
-        shapes.emplace_back(driver::name_of_shape(shape));
-    app.add_option("--shape", wanted->shape, "How its library is driven")
-        ->check(CLI::IsMember(shapes))
-        ->capture_default_str();
+    app.add_option("--lang", *language, "The language to write it in")
+        ->required()
+        ->type_name("LANG");
+    app.add_option("--shape", wanted->shape, "How its library is driven; default: the language's")
+        ->type_name("SHAPE");
     app.add_option("--output", wanted->folder, "The folder to make; default: NAME")
         ->type_name("DIR");
-    app.allow_extras(); // the language is the id of a host, and hosts are found at run time
     app.footer([] {
+        const auto languages = driver::languages_in(Installation::find().templates());
+        if (!languages)
+            return support::one_line(languages.error());
         std::string all = "Languages:";
-        const driver::Catalogue catalogue = Installation::find().catalogue();
-        for (const driver::Host* host : languages(catalogue))
-            all += " --" + host->id;
+        for (const driver::Language& one : *languages)
+            all += fmt::format("\n  {:<8}{}; shapes: {}", one.id, one.summary,
+                               fmt::join(one.shapes, ", "));
         return all;
     });
-    return [wanted, &app] { return new_client(*wanted, app.remaining()); };
+    return [=] { return new_driver(*wanted, *language); };
 }
 
 std::function<int()> declare_harness_cost(CLI::App& app) {

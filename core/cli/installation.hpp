@@ -25,6 +25,8 @@ struct Installation {
 
     std::filesystem::path share; // what comes with the programs: scenarios, the report's page
 
+    std::filesystem::path templates() const { return share / "templates"; } // of drivers
+
     static Installation find();
     driver::Catalogue catalogue() const; // prints what is broken or shadowed to stderr
     // A scenario file as given, or of that name in the installation's scenarios.

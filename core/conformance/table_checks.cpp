@@ -2,6 +2,7 @@
 // reports what the table says; nothing of the driver but its entry runs.
 
 #include "conformance/checks.hpp"
+#include "driver/claim_names.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -122,11 +123,6 @@ Verdict functions_present(Bench& bench) {
     return fail(fmt::format("null in its table: {}", fmt::join(names, ", ")));
 }
 
-bool is_id(std::string_view text) {
-    return !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") ==
-                                std::string_view::npos;
-}
-
 Verdict info_valid(Bench& bench) {
     const auto [facts, unavailable] = facts_of(bench);
     if (unavailable)
@@ -134,7 +130,7 @@ Verdict info_valid(Bench& bench) {
     const Json info = part(facts, "info");
     const auto number = [&](std::string_view key) { return support::unsigned_or(info, key, 0); };
     const std::string id = support::text_or(info, "id", "");
-    if (!is_id(id))
+    if (!driver::is_id(id))
         return fail(fmt::format("its id is '{}': write it with a-z, 0-9 and - alone", id));
     if (support::text_or(info, "library", "").empty())
         return fail("it does not name its client library");

@@ -1,5 +1,6 @@
 #pragma once
-// How the claims of the ABI are spelt in driver.toml and for people: one table each way.
+// How a driver's id and the claims of the ABI are spelt in driver.toml and for people: one table each
+// way.
 
 #include "mqcore/driver.h"
 
@@ -7,6 +8,12 @@
 #include <string_view>
 
 namespace mqcore::driver {
+
+// Letters a-z, digits and '-', at least one: the id of a driver, the name of a variant.
+constexpr bool is_id(std::string_view text) {
+    return !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") ==
+                                std::string_view::npos;
+}
 
 struct ClaimName {
     std::uint32_t value; // a value or a bit of mqcore/driver.h

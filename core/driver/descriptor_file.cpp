@@ -240,8 +240,7 @@ std::optional<Variant> read_variant(const TomlMember& table, DiagnosticList& dia
     const std::string label = fmt::format("[variant.{}]", support::brief(table.key));
     const char* const form = "write summary = \"…\" and options = { KEY = \"value\" }";
     Variant variant{.name = table.key, .summary = {}, .options = {}};
-    if (table.value.type != TomlValue::Type::table ||
-        table.key.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") != std::string::npos) {
+    if (table.value.type != TomlValue::Type::table || !is_id(table.key)) {
         diagnostics.error(table.key_range,
                           fmt::format("'{}' is no variant's table", support::brief(table.key)),
                           "write [variant.NAME]; a name has letters a-z, digits and '-'");

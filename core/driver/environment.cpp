@@ -29,7 +29,6 @@ constexpr Verb kSync{"sync", kSyncLimit, ErrorStream::pass_on};
 constexpr Verb kList{"list", kQuickLimit, ErrorStream::capture};
 constexpr Verb kRemove{"remove", kQuickLimit, ErrorStream::capture};
 constexpr Verb kLock{"lock", kSyncLimit, ErrorStream::pass_on};
-constexpr Verb kNew{"new", kQuickLimit, ErrorStream::capture};
 
 Result<Json> run_tool(const Host& host, const Verb& verb, const std::vector<std::string>& options);
 Result<Environment> ask(const Verb& verb, const Descriptor& driver, const Host* host,
@@ -83,12 +82,6 @@ Result<Json> lock_packages(const Descriptor& driver, const Host& host,
     std::vector<std::string> arguments{"--driver-folder", driver.folder.string()};
     add_options(options, arguments);
     return run_tool(host, kLock, arguments);
-}
-
-Result<Json> new_driver(const Host& host, const NewDriver& wanted) {
-    return run_tool(
-        host, kNew,
-        {"--id", wanted.id, "--shape", wanted.shape, "--output", wanted.folder.string()});
 }
 
 namespace {

@@ -44,12 +44,4 @@ support::Result<support::Json> remove_environment(const Descriptor& driver, cons
 support::Result<support::Json> lock_packages(const Descriptor& driver, const Host& host,
                                              const EnvironmentOptions& options = {});
 
-struct NewDriver {
-    std::string id;               // [a-z0-9-]+
-    std::string shape;            // as in driver.toml
-    std::filesystem::path folder; // to make; must not be there
-};
-// Makes a driver folder with a working skeleton in the host's language: {"files": ["driver.toml", …]}.
-support::Result<support::Json> new_driver(const Host& host, const NewDriver& wanted);
-
 } // namespace mqcore::driver

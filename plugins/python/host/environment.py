@@ -638,37 +638,6 @@ def _locked_by_pip(client, found, wheels):
     return "\n".join(lines) + "\n"
 
 
-TEMPLATES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates")
-TEMPLATE_ID = "my-client"  # in the templates, which are drivers as they stand
-
-
-def new(client_id, shape, output):
-    """A driver folder with a working skeleton of that shape."""
-    if os.path.lexists(output):
-        raise Refusal(f"'{output}' is there already, and nothing is written over")
-    sources = [TEMPLATES, os.path.join(TEMPLATES, shape)]
-    texts = {
-        name: _text(os.path.join(source, name)).replace(TEMPLATE_ID, client_id)
-        for source in sources
-        for name in _names(source)
-        if os.path.isfile(os.path.join(source, name))
-    }
-    if "driver.py" not in texts:
-        raise Refusal(f"there is no skeleton of shape '{shape}'")
-    fresh = f"{output}.new-{os.getpid()}"
-    try:
-        os.makedirs(fresh)
-        for name, text in texts.items():
-            with open(os.path.join(fresh, name), "w", encoding="utf-8") as file:
-                file.write(text)
-        os.rename(fresh, output)
-    except OSError as error:
-        raise Refusal(f"'{output}' cannot be made: {error.strerror}") from error
-    finally:
-        _delete(fresh)
-    return sorted(texts)
-
-
 # ---- command line ----
 
 
@@ -679,7 +648,7 @@ def parse(arguments):
     verbs = parser.add_subparsers(dest="verb", required=True)
     options = {
         verb: verbs.add_parser(verb)
-        for verb in ("status", "sync", "list", "remove", "lock", "new")
+        for verb in ("status", "sync", "list", "remove", "lock")
     }
     for verb in ("status", "sync", "remove", "lock"):
         options[verb].add_argument("--driver-folder", required=True, metavar="DIR")
@@ -691,16 +660,12 @@ def parse(arguments):
         options[verb].add_argument("--interpreter", metavar="PROGRAM")
     for verb in ("sync", "lock"):
         options[verb].add_argument("--wheels", metavar="DIR", help="these packages only, offline")
-    for name in ("--id", "--shape", "--output"):
-        options["new"].add_argument(name, required=True)
     return parser.parse_args(arguments)
 
 
 def answer(options):
     if options.verb == "list":
         return {"environments": environments()}
-    if options.verb == "new":
-        return {"files": new(options.id, options.shape, options.output)}
     release = (options.version, options.checkout) if options.verb != "lock" else ()
     client = Client(options.driver_folder, *release)
     if options.verb == "remove":

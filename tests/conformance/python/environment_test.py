@@ -279,7 +279,7 @@ class Environments(support.Case):
         self.assertEqual(removed(), sorted([locked, older]))
         self.assertEqual(self.call("list", driver=False)["environments"], [])
 
-    # ---- locks and new drivers ----
+    # ---- locks ----
 
     def lock_required(self) -> dict:
         (self.driver / "requirements.in").write_text("tiny-client\n")
@@ -319,34 +319,6 @@ class Environments(support.Case):
         self.assertEqual((self.driver / "requirements.lock").read_bytes(), before)
         self.assertEqual(
             sorted(os.listdir(self.driver)), ["driver.toml", "requirements.in", "requirements.lock"]
-        )
-
-    def new(self, shape: str, folder: Path) -> dict:
-        return self.call(
-            "new", "--id", "fresh-one", "--shape", shape, "--output", str(folder), driver=False
-        )
-
-    def test_a_new_driver_bears_its_own_name(self) -> None:
-        for shape in ("sync", "nowait", "awaited"):
-            folder = self.folder / "drivers" / shape
-            files = ["README.md", "driver.py", "driver.toml", "requirements.in"]
-            self.assertEqual(self.new(shape, folder)["files"], files)
-            self.assertEqual(sorted(os.listdir(folder)), files)
-            toml = (folder / "driver.toml").read_text()
-            self.assertIn('id = "fresh-one"', toml)
-            self.assertIn(f'shape = "{shape}"', toml)
-            for file in files:
-                self.assertNotIn("my-client", (folder / file).read_text())
-            compile((folder / "driver.py").read_text(), "driver.py", "exec")
-
-    def test_a_new_driver_writes_over_nothing(self) -> None:
-        self.assertEqual(
-            self.new("sync", self.driver)["reason"],
-            f"'{self.driver}' is there already, and nothing is written over",
-        )
-        self.assertNotIn("driver.py", os.listdir(self.driver))
-        self.assertEqual(
-            self.new("other", self.folder / "x")["reason"], "there is no skeleton of shape 'other'"
         )
 
     # ---- interpreters ----

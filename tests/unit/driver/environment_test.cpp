@@ -94,9 +94,6 @@ TEST_CASE("the tool is told which release of the package is meant") {
     CHECK(support::text_or(
               *driver::lock_packages(kDriver, *host, {.interpreter = "3.12", .wheels = "/w"}),
               "path", "") == "lock" + folder + "--interpreter|3.12|--wheels|/w|");
-    CHECK(support::text_or(
-              *driver::new_driver(*host, {.id = "mine", .shape = "sync", .folder = "/new"}), "path",
-              "") == "new|--id|mine|--shape|sync|--output|/new|");
 }
 
 TEST_CASE("a tool that refuses is an error with its reason") {
