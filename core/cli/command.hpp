@@ -49,5 +49,7 @@ std::function<int()> declare_show(CLI::App& app);
 std::function<int()> declare_compare(CLI::App& app);
 std::function<int()> declare_verify(CLI::App& app);
 std::function<int()> declare_report(CLI::App& app);
+std::function<int()> declare_completions(CLI::App& app);
+std::function<int()> declare_manual(CLI::App& app);
 
 } // namespace mqcore::cli

@@ -207,14 +207,17 @@ std::function<int()> declare_show(CLI::App& app) {
         ->delimiter(',')
         ->type_name("ID");
     app.add_option("--sort", options->sort, "Best cells first by this metric")->type_name("METRIC");
-    std::string formats = "What to print:";
-    for (const ShowFormat& format : kFormats)
+    std::string formats = "What to print:", names;
+    for (const ShowFormat& format : kFormats) {
         formats += fmt::format("\n{}: {}", format.name, format.help);
-    app.add_option("--format", options->format, formats)->type_name("FORMAT");
-    app.add_option("--histogram", options->histogram,
-                   "For hdr: transit, since_due, lag, receive_transit, receive_since_due")
+        names += fmt::format("{}{}", names.empty() ? "" : ",", format.name);
+    }
+    app.add_option("--format", options->format, formats)
         ->capture_default_str()
-        ->type_name("NAME");
+        ->type_name("{" + names + "}");
+    app.add_option("--histogram", options->histogram, "For hdr: which histogram")
+        ->capture_default_str()
+        ->type_name("{transit,since_due,lag,receive_transit,receive_since_due}");
     return [options] { return show(*options); };
 }
 

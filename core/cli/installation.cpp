@@ -37,11 +37,13 @@ driver::Catalogue Installation::catalogue() const {
 
 fs::path Installation::scenario_file(const std::string& name) const {
     const fs::path given = name;
-    const fs::path installed = share / given;
     std::error_code ignored;
-    return !fs::exists(given, ignored) && given.is_relative() && fs::exists(installed, ignored)
-               ? installed
-               : given;
+    if (fs::exists(given, ignored) || given.is_absolute())
+        return given;
+    for (const fs::path& installed : {share / given, share / "scenarios" / given})
+        if (fs::exists(installed, ignored))
+            return installed;
+    return given;
 }
 
 std::vector<std::string> Installation::shipped_scenarios() const {

@@ -29,7 +29,8 @@ struct Installation {
 
     static Installation find();
     driver::Catalogue catalogue() const; // prints what is broken or shadowed to stderr
-    // A scenario file as given, or of that name in the installation's scenarios.
+    // A scenario file as given; where there is none, of that name among those that come with mqcore, with
+    // or without the folder's name: core.toml, scenarios/core.toml.
     std::filesystem::path scenario_file(const std::string& name) const;
     // The files of `scenarios/` here, or in the installation.
     std::vector<std::string> shipped_scenarios() const;

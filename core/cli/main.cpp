@@ -2,6 +2,7 @@
 // client can confirm.
 
 #include "cli/command.hpp"
+#include "cli/manual.hpp"
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -54,6 +55,9 @@ constexpr std::array kCommands = {
     Command{"check-driver", "Does a driver keep its contract?", declare_check_driver},
     Command{"harness-cost", "What mqcore itself costs a client, measured with null clients",
             declare_harness_cost},
+    Command{"completions", "The script that makes a shell complete mqcore's commands and clients",
+            declare_completions},
+    Command{"manual", "The manual page mqcore(1), in roff", declare_manual},
 };
 
 int main(int argc, char** argv) {
@@ -63,10 +67,10 @@ int main(int argc, char** argv) {
         "mqcore");
     app.require_subcommand(1);
     app.set_version_flag("--version", "mqcore " MQCORE_VERSION);
-    app.footer(
-        "Exit codes: 0 done, 1 done but some runs are invalid, 2 wrong scenario or command line, "
-        "3 this host or a driver cannot do it, 4 slower than allowed, 130 interrupted.\n"
-        "A first run: mqcore run scenarios/core.toml --profile smoke");
+    std::string footer = "Exit codes:\n";
+    for (const Explained& code : exit_codes())
+        footer += fmt::format("  {:3}  {}\n", code.name, code.meaning);
+    app.footer(footer + "A first run: mqcore run scenarios/core.toml --profile smoke\n");
     std::function<int()> chosen;
     for (const Command& command : kCommands) {
         CLI::App* sub = app.add_subcommand(command.name, command.help);
