@@ -113,16 +113,17 @@ std::vector<double> sorted(std::span<const double> values) {
     return copy;
 }
 
-std::optional<Interval> interval_of(std::span<const double> values, double estimate,
+std::optional<Interval> interval_of(std::span<const double> values,
+                                    double (*estimate)(std::span<const double>),
                                     Statistic statistic) {
-    if (values.size() < kRunsForInterval)
+    if (values.size() < kRunsForInterval) // of no value at all there is not even an estimate
         return std::nullopt;
     const std::vector<double> in_order = sorted(values);
     const Resamples& resamples = resamples_of(values.size());
     Resampled resampled(resamples.times.size());
     for (std::size_t n = 0; n < resampled.size(); ++n)
         resampled[n] = {statistic(in_order, resamples[n]), resamples.times[n]};
-    return stretched(estimate, std::move(resampled), values.size());
+    return stretched(estimate(values), std::move(resampled), values.size());
 }
 
 } // namespace
@@ -138,11 +139,11 @@ double mean_of(std::span<const double> values) {
 }
 
 std::optional<Interval> interval_of_median(std::span<const double> values) {
-    return interval_of(values, median_of(values), median_at);
+    return interval_of(values, median_of, median_at);
 }
 
 std::optional<Interval> interval_of_mean(std::span<const double> values) {
-    return interval_of(values, mean_of(values), mean_at);
+    return interval_of(values, mean_of, mean_at);
 }
 
 std::optional<Interval> interval_of_difference(std::span<const double> first,

@@ -32,6 +32,8 @@ TEST_CASE("fewer than three runs have no interval") {
     const std::vector<double> two = {1, 2}, three = {1, 2, 3};
     CHECK_FALSE(interval_of_mean(two));
     CHECK_FALSE(interval_of_median(two));
+    CHECK_FALSE(interval_of_median({}));
+    CHECK_FALSE(interval_of_mean({}));
     CHECK_FALSE(interval_of_difference(three, two));
     CHECK_FALSE(interval_of_difference(two, three));
     CHECK(interval_of_mean(three));
