@@ -145,6 +145,8 @@ class Verifier {
   private:
     void judge_again(const Json& run);
     void check_plan();
+    void check_attempts(bool is_finished);
+    Node ceiling_of(Node spec) const;
     bool was_known(const std::string& row) const {
         return known_.contains(row) || !(row.starts_with("check ") || row.starts_with("flag ") ||
                                          row.starts_with("metric "));
@@ -197,6 +199,43 @@ void Verifier::judge_again(const Json& run) {
             differs(row, support::print_json(value), "nothing");
 }
 
+// The row of the manifest for the load of a point; nothing: there is none.
+Node Verifier::ceiling_of(Node spec) const {
+    const JsonArray& sizes = items_of(spec["payload_bytes"]);
+    for (const Json& item : items_of(Node(&campaign_.manifest)["ceilings"])) {
+        const Node ceiling(&item);
+        if (ceiling.count("qos") == spec.count("qos") &&
+            ceiling.text("protocol") == spec.text("protocol") && sizes.size() == 1 &&
+            *ceiling["payload_bytes"].json() == sizes.front())
+            return ceiling;
+    }
+    return {};
+}
+
+// An invalid run is tried once more, and nothing else is.
+void Verifier::check_attempts(bool is_finished) {
+    const std::uint64_t most = Node(&campaign_.manifest)["profiler"] ? 1 : 2;
+    std::map<std::string, std::map<std::uint64_t, const Json*>> by_run;
+    for (const Json& document : campaign_.runs) {
+        const Node run(&document);
+        by_run[fmt::format("{}.json: {} run {}", run.text("client_name"), run.text("point"),
+                           run.count("run").value_or(0))][run.count("attempt").value_or(1)] =
+            &document;
+    }
+    for (const auto& [run, attempts] : by_run)
+        for (const auto& [number, document] : attempts) {
+            const bool is_invalid = Node(document).text("status") == "invalid";
+            const bool has_next = attempts.contains(number + 1);
+            if (number > most)
+                result_.faults.push_back(fmt::format("{} has an attempt {}", run, number));
+            else if (has_next && !is_invalid)
+                result_.faults.push_back(
+                    fmt::format("{} was tried again, and was not invalid", run));
+            else if (is_finished && is_invalid && !has_next && number < most)
+                result_.faults.push_back(fmt::format("{}: its second attempt is missing", run));
+        }
+}
+
 void Verifier::check_plan() {
     const Node manifest(&campaign_.manifest);
     const bool is_finished = manifest.text("state") == "finished";
@@ -208,6 +247,11 @@ void Verifier::check_plan() {
     std::set<std::pair<std::string, std::string>> refused;
     for (const Json& pair : items_of(manifest["refused"]))
         refused.insert({Node(&pair).text("client"), Node(&pair).text("point")});
+
+    const std::vector<std::string> reasons = manifest.texts("not_comparable_because");
+    if (manifest.boolean("comparable") != reasons.empty())
+        result_.faults.push_back(
+            "manifest.json: 'comparable' is not what 'not_comparable_because' says");
 
     std::set<std::tuple<std::string, std::string, std::uint64_t, std::uint64_t>> seen;
     for (const Json& document : campaign_.runs) {
@@ -231,7 +275,16 @@ void Verifier::check_plan() {
                     fault(fmt::format("'schedule.{}' is not the profile's", length));
         if (run.boolean("comparable") != manifest.boolean("comparable"))
             fault("'comparable' is not the manifest's");
+        // A later session may have added some.
+        for (const std::string& reason : run.texts("not_comparable_because"))
+            if (std::ranges::find(reasons, reason) == reasons.end())
+                fault(fmt::format("the manifest does not know the reason '{}'", reason));
+        if (const verdict::Number offer = run.number("receive_offer"))
+            if (const Node ceiling = ceiling_of(run["spec"]);
+                ceiling["receive_offer"] && ceiling.number("receive_offer") != offer)
+                fault("'receive_offer' is not the manifest's");
     }
+    check_attempts(is_finished);
 
     std::size_t missing = 0, all = 0;
     for (const Json& item : items_of(manifest["clients"]))

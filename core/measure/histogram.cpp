@@ -84,10 +84,26 @@ support::Result<Histogram> Histogram::from_json(const Json& json) {
         return broken("'count' is not the sum of its buckets");
     histogram.too_large_ = support::unsigned_or(json, "too_large", 0);
     histogram.sum_ = support::unsigned_or(json, "sum_ns", 0);
-    if (histogram.count_) {
-        histogram.min_ = support::unsigned_or(json, "min_ns", 0);
-        histogram.max_ = support::unsigned_or(json, "max_ns", 0);
-    }
+    if (histogram.count_ == 0)
+        return histogram;
+    histogram.min_ = support::unsigned_or(json, "min_ns", 0);
+    histogram.max_ = support::unsigned_or(json, "max_ns", 0);
+    // What is told of the values themselves must fit the buckets that they went into.
+    std::uint64_t least = 0, most = 0;
+    std::optional<std::size_t> first, last;
+    for (std::size_t index = 0; index < kBuckets; ++index)
+        if (const std::uint64_t count = histogram.buckets_[index]) {
+            least += count * lowest_of(index);
+            most += count * highest_of(index);
+            last = index;
+            if (!first)
+                first = index;
+        }
+    if (histogram.min_ >> kValueBits || bucket_of(histogram.min_) != first ||
+        histogram.max_ >> kValueBits || bucket_of(histogram.max_) != last)
+        return broken("'min_ns' or 'max_ns' is not in the outermost bucket");
+    if (histogram.sum_ < least || histogram.sum_ > most)
+        return broken("'sum_ns' cannot be the sum of such values");
     return histogram;
 }
 

@@ -4,13 +4,16 @@
 #include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 
+#include <fmt/format.h>
+
 namespace {
 
 using namespace mqcore;
 using namespace mqcore::campaign;
 using namespace mqcore::tests;
 
-// The campaign of the tests, without the pair that its table shows as not run.
+// The campaign of the tests, without the pair that its table shows as not run and with the second attempts
+// of its invalid runs.
 StoredCampaign whole() {
     CampaignDocuments documents = campaign_documents();
     at(documents.manifest, "refused")
@@ -20,6 +23,11 @@ StoredCampaign whole() {
     StoredCampaign campaign;
     campaign.manifest = std::move(documents.manifest);
     campaign.runs = std::move(documents.runs);
+    for (std::size_t index = 0, planned = campaign.runs.size(); index < planned; ++index)
+        if (at(campaign.runs[index], "status") == "invalid") {
+            campaign.runs.push_back(campaign.runs[index]);
+            at(campaign.runs.back(), "attempt") = 2;
+        }
     return campaign;
 }
 
@@ -34,7 +42,7 @@ Json& verdict_row(Json& run, const char* list, const char* id) {
 
 TEST_CASE("a campaign as the judge wrote it has no difference and no fault") {
     const Verification found = verify(whole());
-    CHECK(found.runs == 20);
+    CHECK(found.runs == 23);
     CHECK(found.values > 500);
     CHECK(found.differences.empty());
     CHECK(found.faults.empty());
@@ -82,7 +90,7 @@ TEST_CASE("a row that was added to the table later is a note, one that was taken
     Verification found = verify(campaign);
     CHECK(found.is_sound());
     REQUIRE(found.notes.size() == 1);
-    CHECK(found.notes[0] == "metric rate is not in the file (added later): 16 runs");
+    CHECK(found.notes[0] == "metric rate is not in the file (added later): 19 runs");
     // Any run that has it shows that this mqcore knew it.
     campaign = whole();
     at(campaign.runs[0], "metrics").as_object().erase("rate");
@@ -94,7 +102,7 @@ TEST_CASE("a row that was added to the table later is a note, one that was taken
     at(campaign.manifest, "mqcore").as_object()["table"] = std::move(table);
     for (Json& run : campaign.runs)
         at(run, "metrics").as_object().erase("rate");
-    CHECK(verify(campaign).differences.size() == 16);
+    CHECK(verify(campaign).differences.size() == 19);
 }
 
 TEST_CASE("a check that was added later decides nothing about an old run") {
@@ -152,6 +160,55 @@ TEST_CASE("missing, repeated and foreign runs are faults") {
     campaign = whole();
     campaign.unexpected_files = {"stranger.json"};
     CHECK(verify(campaign).faults[0] == "stranger.json: of no client of the manifest");
+}
+
+TEST_CASE("an invalid run has two attempts, any other one") {
+    StoredCampaign campaign = whole();
+    const Json second = campaign.runs.back();
+    campaign.runs.pop_back();
+    const std::string place =
+        fmt::format("{}.json: {} run {}", support::text_or(second, "client_name", ""),
+                    support::text_or(second, "point", ""), support::unsigned_or(second, "run", 0));
+    CHECK(verify(campaign).faults == std::vector{place + ": its second attempt is missing"});
+    at(campaign.manifest, "state") = "interrupted"; // it would have come
+    CHECK(verify(campaign).faults.empty());
+
+    campaign = whole();
+    campaign.runs.push_back(second);
+    at(campaign.runs.back(), "attempt") = 3;
+    CHECK(verify(campaign).faults == std::vector{place + " has an attempt 3"});
+
+    campaign = whole();
+    campaign.runs.push_back(campaign.runs[0]);
+    at(campaign.runs.back(), "attempt") = 2;
+    CHECK(verify(campaign).faults ==
+          std::vector<std::string>{
+              "gmqtt.json: pub_qos0_max run 1 was tried again, and was not invalid"});
+
+    campaign = whole(); // a profiler is attached once
+    campaign.manifest.as_object()["profiler"] = JsonObject{{"tool", "perf"}};
+    CHECK(verify(campaign).faults.size() == 3);
+}
+
+TEST_CASE("a label that a run and the manifest tell apart is a fault") {
+    StoredCampaign campaign = whole();
+    at(campaign.manifest, "comparable") = false;
+    CHECK(verify(campaign).faults[0] ==
+          "manifest.json: 'comparable' is not what 'not_comparable_because' says");
+    CHECK(verify(campaign).faults[1] ==
+          "gmqtt.json: pub_qos0_max run 1: 'comparable' is not the manifest's");
+    campaign = whole();
+    at(campaign.runs[0], "not_comparable_because") = JsonArray{"profiled with perf"};
+    CHECK(verify(campaign).faults[0] == "gmqtt.json: pub_qos0_max run 1: the manifest does not "
+                                        "know the reason 'profiled with perf'");
+    campaign = whole();
+    campaign.runs[0].as_object()["receive_offer"] = 1.0;
+    CHECK(verify(campaign).faults[0] ==
+          "gmqtt.json: pub_qos0_max run 1: 'receive_offer' is not the manifest's");
+    campaign = whole();
+    campaign.changed_files = {"profile/perf.data"};
+    CHECK(verify(campaign).faults[0] ==
+          "profile/perf.data: is not the file that the manifest has the hash of");
 }
 
 TEST_CASE("the committed campaign is what its raw data say") {

@@ -92,6 +92,10 @@ TEST_CASE("a JSON histogram that does not add up is refused") {
         R"({"sub_bits":6,"count":1,"buckets":[3]})",
         R"({"sub_bits":6,"count":1})",
         R"([])",
+        // The outermost buckets hold the smallest and the largest value.
+        R"({"sub_bits":6,"count":2,"sum_ns":10,"min_ns":4,"max_ns":7,"buckets":[[3,1],[7,1]]})",
+        R"({"sub_bits":6,"count":2,"sum_ns":10,"min_ns":3,"max_ns":6,"buckets":[[3,1],[7,1]]})",
+        R"({"sub_bits":6,"count":2,"sum_ns":11,"min_ns":3,"max_ns":7,"buckets":[[3,1],[7,1]]})",
     };
     for (const char* text : broken)
         REQUIRE_FALSE(Histogram::from_json(*parse_json(text, "test")));
