@@ -422,7 +422,8 @@ Result<std::optional<Json>> Campaign::attempt(const PlannedRun& planned, std::ui
                      .window_ns = options_.profile.window_ns,
                      .drain_ns = options_.profile.drain_ns},
          .log_file = store_->logs() / log,
-         .profiler = std::move(profiler)});
+         .profiler = std::move(profiler),
+         .descriptor = client});
     if (!parts)
         return std::move(parts).error();
     if (parts->failure && parts->failure->status == "interrupted")

@@ -3,6 +3,7 @@
 
 #include "conformance/checks.hpp"
 #include "driver/claim_names.hpp"
+#include "driver/loaded_driver.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -83,13 +84,13 @@ Verdict magic_and_size(Bench& bench) {
             fmt::format("its table has {} bytes: too short to hold a version", table_bytes));
     if (support::unsigned_or(table, "abi_major", 0) != MQCORE_ABI_MAJOR)
         return pass(); // what it should be is known for our major alone
-    if (table_bytes < sizeof(mqcore_driver))
+    if (table_bytes < driver::kTableBytes)
         return fail(fmt::format("its table has {} bytes, that of ABI 1.0 has {}", table_bytes,
-                                sizeof(mqcore_driver)));
+                                driver::kTableBytes));
     const Json info = part(facts, "info");
-    if (!info.is_null() && support::unsigned_or(info, "size", 0) < sizeof(mqcore_info))
+    if (!info.is_null() && support::unsigned_or(info, "size", 0) < driver::kInfoBytes)
         return fail(fmt::format("its info has {} bytes, that of ABI 1.0 has {}",
-                                support::unsigned_or(info, "size", 0), sizeof(mqcore_info)));
+                                support::unsigned_or(info, "size", 0), driver::kInfoBytes));
     return pass();
 }
 
@@ -156,27 +157,8 @@ Verdict info_equals_descriptor(Bench& bench) {
     const auto [facts, unavailable] = facts_of(bench);
     if (unavailable)
         return *unavailable;
-    const driver::Descriptor& descriptor = bench.subject().descriptor;
-    const driver::Claims& claims = descriptor.claims;
-    const Json info = part(facts, "info");
-    for (const auto& [key, expected] :
-         {std::pair<std::string_view, std::string>{"id", descriptor.driver_id},
-          {"library", descriptor.library}})
-        if (const std::string found = support::text_or(info, key, ""); found != expected)
-            return fail(fmt::format("its {} is '{}', driver.toml says '{}'", key, found, expected));
-    const std::pair<std::string_view, std::uint32_t> numbers[] = {
-        {"shape", claims.shape},
-        {"protocols", claims.protocols},
-        {"publish_qos", claims.publish_qos},
-        {"subscribe_qos", claims.subscribe_qos},
-        {"features", claims.features},
-        {"max_window", claims.max_window},
-        {"qos0_completion", claims.qos0_completion}};
-    for (const auto& [key, expected] : numbers)
-        if (const auto found = support::unsigned_or(info, key, 0); found != expected)
-            return fail(
-                fmt::format("its {} is {:#x}, driver.toml says {:#x}", key, found, expected));
-    return pass();
+    std::string difference = driver::difference(bench.subject().descriptor, part(facts, "info"));
+    return difference.empty() ? pass() : fail(std::move(difference));
 }
 
 constexpr Check kChecks[] = {

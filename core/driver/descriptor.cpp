@@ -2,6 +2,7 @@
 
 #include "driver/claim_names.hpp"
 
+#include <fmt/format.h>
 #include <span>
 
 namespace mqcore::driver {
@@ -36,6 +37,33 @@ std::vector<std::string> names_of_features(std::uint32_t features) {
 
 std::vector<std::string> names_of_protocols(std::uint32_t protocols) {
     return names_in(kProtocolNames, protocols);
+}
+
+std::string difference(const Descriptor& descriptor, const support::Json& info) {
+    const Claims& claims = descriptor.claims;
+    for (const auto& [key, expected] :
+         {std::pair<std::string_view, std::string>{"id", descriptor.driver_id},
+          {"library", descriptor.library}})
+        if (const std::string found = support::text_or(info, key, ""); found != expected)
+            return fmt::format("its {} is '{}', driver.toml says '{}'", key, found, expected);
+    const std::pair<std::string_view, std::uint32_t> numbers[] = {
+        {"shape", claims.shape},
+        {"protocols", claims.protocols},
+        {"publish_qos", claims.publish_qos},
+        {"subscribe_qos", claims.subscribe_qos},
+        {"features", claims.features},
+        {"max_window", claims.max_window},
+        {"qos0_completion", claims.qos0_completion}};
+    std::uint64_t known_features = 0;
+    for (const ClaimName& name : kFeatureNames)
+        known_features |= name.value;
+    for (const auto& [key, expected] : numbers) {
+        const std::uint64_t found = support::unsigned_or(info, key, 0) &
+                                    (key == "features" ? known_features : ~std::uint64_t{0});
+        if (found != expected)
+            return fmt::format("its {} is {:#x}, driver.toml says {:#x}", key, found, expected);
+    }
+    return {};
 }
 
 } // namespace mqcore::driver

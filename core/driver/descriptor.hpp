@@ -4,6 +4,7 @@
 // The claims are the ones of mqcore_info and are compared with it when a worker loads the library.
 
 #include "mqcore/driver.h"
+#include "support/json.hpp"
 #include "support/result.hpp"
 
 #include <cstdint>
@@ -78,5 +79,9 @@ std::string_view
 name_of_qos0_completion(std::uint32_t completion); // "handed over", "written", "drained"
 std::vector<std::string> names_of_features(std::uint32_t features); // as in driver.toml: "tls", ...
 std::vector<std::string> names_of_protocols(std::uint32_t protocols); // "3.1.1", "5"
+
+// Where a loaded library's mqcore_info, {"id", "library", "shape", "protocols", …}, differs from its
+// driver.toml, in one line; empty: they say the same. Features that this mqcore does not know are left out.
+std::string difference(const Descriptor& descriptor, const support::Json& info);
 
 } // namespace mqcore::driver

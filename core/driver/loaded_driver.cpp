@@ -12,10 +12,6 @@ using support::ErrorCode;
 
 constexpr const char* kEntry = "mqcore_driver_entry";
 
-// Sizes of the structs in ABI 1.0: no driver's struct may be shorter. Later fields are optional.
-constexpr std::size_t kTableBytes = offsetof(mqcore_driver, extension) + sizeof(void*);
-constexpr std::size_t kInfoBytes = offsetof(mqcore_info, qos0_completion) + sizeof(std::uint32_t);
-
 Error refuse(const std::string& origin, std::string what, std::string hint = {}) {
     return {ErrorCode::driver, fmt::format("'{}' {}", origin, what), std::move(hint)};
 }

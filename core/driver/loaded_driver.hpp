@@ -8,10 +8,18 @@
 #include "support/json.hpp"
 #include "support/result.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
 namespace mqcore::driver {
+
+// Sizes of the structs in ABI 1.0: no driver's struct may be shorter, whatever this core was built with.
+// What was added later is there only where MQCORE_HAS says so.
+inline constexpr std::size_t kTableBytes = offsetof(mqcore_driver, extension) + sizeof(void*);
+inline constexpr std::size_t kInfoBytes =
+    offsetof(mqcore_info, qos0_completion) + sizeof(std::uint32_t);
 
 struct LoadedDriver {
     const mqcore_driver* table = nullptr; // constant data of the driver

@@ -285,8 +285,17 @@ std::optional<Failure> Run::prepare_worker() {
     Reply reply = supervisor_.expect(*worker_, "prepared", now_ns() + client_limit(kPrepareLimit));
     if (!reply)
         return reply.failure;
-    if (Json* driver = reply.event.get_object().if_contains("driver"))
-        client_["driver"] = std::move(*driver);
+    const Json* loaded = support::find(reply.event, "driver");
+    client_["driver"] = loaded ? *loaded : Json(nullptr);
+    if (request_.descriptor)
+        if (const std::string difference =
+                driver::difference(*request_.descriptor, client_["driver"]);
+            !difference.empty())
+            return Failure{.party = "client",
+                           .phase = "prepare",
+                           .status = "driver",
+                           .reason =
+                               fmt::format("the driver is not what was planned: {}", difference)};
     return std::nullopt;
 }
 

@@ -4,6 +4,7 @@
 // takes specifications and hands back the raw part of the run document (docs/architecture.md).
 // One thread; the thread that makes it must be the one that uses it.
 
+#include "driver/descriptor.hpp"
 #include "machine/topology.hpp"
 #include "measure/histogram.hpp"
 #include "measure/schedule.hpp"
@@ -42,6 +43,8 @@ struct RunRequest {
     measure::Schedule lengths;                     // start_ns is set by the session
     std::filesystem::path log_file;                // of worker, peer and profiler
     std::optional<Attachment> profiler;
+    // What the planned driver.toml says: a library that says something else is not run. Nothing: any.
+    std::optional<driver::Descriptor> descriptor = {};
 };
 
 // The raw part of a run document: schedule, failure, client, peer, broker, resources, log_tail.

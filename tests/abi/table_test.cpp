@@ -2,8 +2,11 @@
 
 #include "driver/loaded_driver.hpp"
 #include "support/catch.hpp"
+#include "support/golden.hpp"
+#include "support/paths.hpp"
 
 #include <cstring>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -66,6 +69,7 @@ mqcore_driver good_table(const mqcore_info* info) {
             .extension = nullptr};
 }
 
+// The line with which a driver that loads is refused.
 std::string refusal(const mqcore_driver* table) {
     const auto loaded = mqcore::driver::check_table(table, "a.so");
     REQUIRE_FALSE(loaded);
@@ -135,6 +139,67 @@ TEST_CASE("another major version is refused before anything behind it is read") 
     const GuardedCopy copy(&table, 16);
     CHECK(refusal(copy.as<const mqcore_driver>()).find("driver ABI 2.0, this mqcore speaks 1.0") !=
           std::string::npos);
+}
+
+// Every refusal as a person reads it, in one file. What can be refused before a table is there is refused
+// with the path of a file; shelf drivers stand in for these.
+TEST_CASE(
+    "what cannot be run is refused in a line that says what is wrong and what would be right") {
+    std::string all;
+    const auto add = [&](std::string_view what, const std::string& line) {
+        all += fmt::format("{}\n    {}\n", what, line);
+    };
+    const auto refused = [&](std::string_view what, auto&& spoil) {
+        mqcore_info info = good_info();
+        mqcore_driver table = good_table(&info);
+        spoil(table, info);
+        add(what, refusal(&table));
+    };
+    using Table = mqcore_driver;
+    using Info = mqcore_info;
+    refused("another magic word", [](Table& table, Info&) { table.magic = 0x464c457f; });
+    refused("a table without a version", [](Table& table, Info&) { table.size = 8; });
+    refused("an older major version", [](Table& table, Info&) {
+        table.abi_major = MQCORE_ABI_MAJOR - 1;
+        table.abi_minor = 9;
+    });
+    refused("a later major version", [](Table& table, Info&) {
+        table.abi_major = MQCORE_ABI_MAJOR + 1;
+        table.abi_minor = 0;
+    });
+    refused("a core that is too old for the driver", [](Table& table, Info&) {
+        table.abi_minor = MQCORE_ABI_MINOR + 2;
+        table.needs_host_minor = MQCORE_ABI_MINOR + 1;
+    });
+    refused("a table that is too short",
+            [](Table& table, Info&) { table.size = offsetof(Table, destroy); });
+    refused("no info", [](Table& table, Info&) { table.info = nullptr; });
+    refused("no create", [](Table& table, Info&) { table.create = nullptr; });
+    refused("no connect", [](Table& table, Info&) { table.connect = nullptr; });
+    refused("no drive", [](Table& table, Info&) { table.drive = nullptr; });
+    refused("no disconnect", [](Table& table, Info&) { table.disconnect = nullptr; });
+    refused("no destroy", [](Table& table, Info&) { table.destroy = nullptr; });
+    refused("an info that is too short",
+            [](Table&, Info& info) { info.size = offsetof(Info, max_window); });
+    refused("no id", [](Table&, Info& info) { info.id = nullptr; });
+    refused("no library", [](Table&, Info& info) { info.library = nullptr; });
+
+    const auto not_loaded = [&](std::string_view what, const std::string& id) {
+        const std::filesystem::path folder = std::filesystem::path(MQCORE_SHELF) / id;
+        const auto loaded = mqcore::driver::load_driver(folder / (id + ".so"), folder);
+        REQUIRE_FALSE(loaded);
+        std::string line = mqcore::support::one_line(loaded.error());
+        for (std::size_t at; (at = line.find(folder.parent_path().string())) != line.npos;)
+            line.replace(at, folder.parent_path().string().size(), "PATH");
+        add(what, line);
+    };
+    not_loaded("no such file", "nobody");
+    not_loaded("no library", "not-a-library");
+    not_loaded("a symbol that nobody defines", "unresolved-symbol");
+    not_loaded("no entry", "no-entry");
+    not_loaded("an entry without a table", "null-entry");
+
+    mqcore::tests::check_golden(mqcore::tests::source_folder() / "tests/abi/refusals.txt", all);
 }
 
 TEST_CASE("MQCORE_HAS is true only for fields that lie wholly within the size") {

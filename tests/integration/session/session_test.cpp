@@ -234,6 +234,20 @@ TEST_CASE("whatever the worker does, the run ends with a name for it and the nex
     CHECK(delta(parts, "publish_received") == 10);
 }
 
+TEST_CASE("a driver that is not what its driver.toml says is not run") {
+    Fixture fixture("publish=1:10");
+    RunRequest request = fixture.publish(1);
+    request.descriptor = mqcore::driver::Descriptor{.driver_id = "another"};
+    const RunParts parts = fixture.run(request);
+    REQUIRE(parts.failure);
+    CHECK(parts.failure->party == "client");
+    CHECK(parts.failure->phase == "created");
+    CHECK(parts.failure->status == "driver");
+    CHECK(parts.failure->reason.starts_with(
+        "the driver is not what was planned: its id is 'fake', driver.toml says 'another'"));
+    CHECK(parts.document.at("client").at("driver").at("id") == "fake");
+}
+
 TEST_CASE("a run that ended before its window has no resources, and says why") {
     Fixture fixture("kill@drive");
     const RunParts parts = fixture.run(fixture.publish(1));
