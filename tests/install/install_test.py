@@ -295,5 +295,92 @@ class OutsideDrivers(InstallTest):
                 self.assert_driver(self.project / "outside")
 
 
+@unittest.skipUnless(all(map(shutil.which, ("dpkg-deb", "dpkg-shlibdeps", "file"))),
+                     "no tools for a Debian package: dpkg-dev and file")
+class Package(unittest.TestCase):
+    """The Debian package, as dpkg sees it. MQCORE_TEST_DPKG=1 lets root install and purge it, too."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.scratch = Path(tempfile.mkdtemp(prefix="mqcore-package-"))
+        cls.addClassCleanup(shutil.rmtree, cls.scratch)
+        environment = {**os.environ, "DEBFULLNAME": "A Builder", "DEBEMAIL": "builder@packages.invalid",
+                       "SOURCE_DATE_EPOCH": "1700000000"}
+        done = subprocess.run(
+            [Path(CMAKE).parent / "cpack", "-G", "DEB", "-B", cls.scratch, "-D",
+             "CPACK_DEBIAN_COMPRESSION_TYPE=gzip", "--config", BUILD / "CPackConfig.cmake"],
+            cwd=cls.scratch, env=environment, capture_output=True, text=True, umask=0o077)
+        if done.returncode:
+            raise RuntimeError(done.stdout + done.stderr)
+        [cls.package] = cls.scratch.glob("*.deb")
+
+    def dpkg_deb(self, *words: str) -> str:
+        return subprocess.run(["dpkg-deb", *words], capture_output=True, text=True, check=True).stdout
+
+    def test_it_asks_for_what_it_needs(self) -> None:
+        fields = dict(re.findall(r"^([A-Z][A-Za-z-]+): (.*)$", self.dpkg_deb("-f", str(self.package)),
+                                 re.MULTILINE))
+        self.assertEqual(fields["Package"], "mqcore")
+        self.assertEqual(fields["Architecture"],
+                         subprocess.run(["dpkg", "--print-architecture"], capture_output=True,
+                                        text=True, check=True).stdout.strip())
+        needed = {word.split()[0] for word in fields["Depends"].split(", ")}
+        self.assertIn("mosquitto", needed)
+        self.assertIn("libc6", needed)
+        # By what the libraries of the drivers are linked with, whichever were built.
+        for driver, library in {"libmosquitto": "libmosquitto1", "paho-c": "libpaho-mqtt1.3"}.items():
+            if (BUILD / "lib" / "mqcore" / "plugins" / driver / f"{driver}.so").exists():
+                self.assertTrue(any(name.startswith(library) for name in needed), needed)
+        self.assertIn("python3-venv", fields["Recommends"])
+
+    def test_it_holds_the_tree_and_what_policy_asks_for(self) -> None:
+        rows = [row.split(None, 5) for row in self.dpkg_deb("-c", str(self.package)).splitlines()]
+        modes = {row[5].split(" -> ")[0].removeprefix("./"): row[0] for row in rows}
+        self.assertEqual({row[1] for row in rows}, {"root/root"})
+        for file, mode in {"usr/bin/mqcore": "-rwxr-xr-x", "usr/bin/mqpeer": "-rwxr-xr-x",
+                           "usr/lib/mqcore/plugins/null/null.so": "-rw-r--r--",
+                           "usr/share/mqcore/scenarios/core.toml": "-rw-r--r--",
+                           "usr/share/man/man1/mqcore.1.gz": "-rw-r--r--",
+                           "usr/share/man/man1/mqworker.1.gz": "-rw-r--r--",
+                           "usr/share/doc/mqcore/copyright": "-rw-r--r--",
+                           "usr/share/doc/mqcore/changelog.gz": "-rw-r--r--",
+                           "usr/share/lintian/overrides/mqcore": "-rw-r--r--",
+                           "usr/share/bash-completion/completions/mqcore": "-rw-r--r--"}.items():
+            self.assertEqual(modes.get(file), mode, file)
+        folders = {mode for file, mode in modes.items() if file.endswith("/")}
+        self.assertEqual(folders, {"drwxr-xr-x"})  # the builder's umask was 077
+        self.assertEqual([file for file in modes if not file.startswith("usr/")], [])
+        copyright = (SOURCE / "cmake" / "debian" / "copyright").read_text()
+        licence = (SOURCE / "LICENSE").read_text().split("\n\n", 2)[2]
+        self.assertIn(" ".join(licence.split()), " ".join(re.sub(r"^ \.$", "", copyright, flags=re.M).split()))
+
+    @unittest.skipUnless(shutil.which("lintian"), "lintian is not here")
+    def test_lintian_finds_no_error(self) -> None:
+        root = ["--allow-root"] if os.getuid() == 0 else []
+        done = subprocess.run(["lintian", "--fail-on", "error", *root, self.package],
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    @unittest.skipUnless(os.environ.get("MQCORE_TEST_DPKG") and os.getuid() == 0, "changes the machine")
+    def test_it_installs_runs_and_leaves_nothing(self) -> None:
+        home = self.scratch / "home"
+        self.scratch.chmod(0o755)
+        home.mkdir()
+        os.chown(home, NOBODY, NOBODY)
+        subprocess.run(["dpkg", "-i", self.package], check=True, capture_output=True)
+        try:
+            done = subprocess.run(
+                ["/usr/bin/mqcore", "run", "core.toml", "--clients", "paho-c", "--profile", "smoke",
+                 "--points", "pub_qos1_fixed"], cwd=home, env={"PATH": "/usr/bin:/bin", "HOME": str(home)},
+                user=NOBODY, group=NOBODY, extra_groups=[], capture_output=True, text=True, timeout=300)
+        finally:
+            subprocess.run(["dpkg", "-P", "mqcore"], check=True, capture_output=True)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        self.assertIn("results: results/", done.stdout)
+        for place in ("bin/mqcore", "lib/mqcore", "share/mqcore", "share/doc/mqcore", "include/mqcore",
+                      "share/cmake/mqcore"):
+            self.assertFalse((Path("/usr") / place).exists(), place)
+
+
 if __name__ == "__main__":
     unittest.main()
