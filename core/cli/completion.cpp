@@ -3,6 +3,8 @@
 #include "campaign/store.hpp"
 #include "cli/installation.hpp"
 #include "cli/manual.hpp"
+#include "driver/claim_names.hpp"
+#include "driver/project.hpp"
 #include "scenario/profile.hpp"
 #include "verdict/explain.hpp"
 
@@ -75,6 +77,21 @@ Words metrics(const std::vector<std::string>&) {
     return words;
 }
 
+Words languages(const std::vector<std::string>&) {
+    Words words;
+    if (const auto found = driver::languages_in(Installation::find().templates()))
+        for (const driver::Language& language : *found)
+            words.push_back({language.id, language.summary});
+    return words;
+}
+
+Words shapes(const std::vector<std::string>&) {
+    Words words;
+    for (const driver::ClaimName& shape : driver::kShapeNames)
+        words.push_back({std::string(shape.name), {}});
+    return words;
+}
+
 template <const char* kKey>
 Words of_results(const std::vector<std::string>& folders) {
     Words words;
@@ -101,6 +118,8 @@ constexpr Source kSources[] = {
     {"show", "--point", of_results<kPoints>},
     {"check-driver", "driver", clients},
     {"explain", "id", explainable},
+    {"new-driver", "--lang", languages},
+    {"new-driver", "--shape", shapes},
     {"", "scenario", scenario_files},
     {"", "--scenario", scenario_files},
     {"", "--clients", clients},

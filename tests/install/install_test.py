@@ -185,6 +185,7 @@ class Papers(InstallTest):
         # Bash keeps what stands before '=' or ':'.
         self.assertEqual(completed("mqcore show --format=csv-"), "csv-runs")
         self.assertEqual(completed("mqcore check-driver paho:t"), "thread")
+        self.assertEqual(completed("mqcore new-driver mine --lang r"), "rust")
 
     def test_zsh_and_fish_take_their_scripts(self) -> None:
         share = self.prefix / "share"
