@@ -17,8 +17,8 @@ PAGE = SOURCE / "docs" / "abi.md"
 INTRODUCTION = """# The driver ABI
 
 For people who write a driver in C, or an SDK for another language. This page is made from
-[driver.h](../plugin-api/include/mqcore/driver.h), the contract itself; a test keeps it current. Offsets and sizes are
-those of 64-bit Linux, in bytes. To begin with, [first-plugin.md](first-plugin.md) is the better page.
+the header `mqcore/driver.h`, the contract itself; a test keeps it current. Offsets and sizes are those of 64-bit
+Linux, in bytes. To begin with, [first-plugin.md](first-plugin.md) is the better page.
 """
 
 
