@@ -2,7 +2,12 @@
 #include "support/catch.hpp"
 #include "support/file.hpp"
 
+#include <chrono>
+#include <csignal>
 #include <fstream>
+#include <random>
+#include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace mqcore;
@@ -21,6 +26,26 @@ struct Folder {
 };
 
 support::Json run(const char* point) { return support::JsonObject{{"point", point}}; }
+
+support::Json numbered_run(std::size_t number) {
+    return support::JsonObject{{"client_name", "a"},
+                               {"point", "p"},
+                               {"run", number},
+                               {"filling", std::string(2'000, 'x')}};
+}
+
+// Goes on with the campaign in `folder` until somebody ends this process, or it has `most` runs.
+[[noreturn]] void write_runs(const fs::path& folder, std::size_t most) {
+    auto store = ResultStore::reopen(folder);
+    support::Json manifest = store ? store->first_manifest() : support::Json();
+    while (store && store->runs().size() < most) {
+        manifest.as_object()["count"] = store->runs().size() + 1;
+        if (!store->add_run("a", numbered_run(store->runs().size() + 1)) ||
+            !store->write_manifest(manifest))
+            break;
+    }
+    ::_exit(store && store->runs().size() == most ? 0 : 1);
+}
 
 } // namespace
 
@@ -169,6 +194,53 @@ TEST_CASE("a reopened folder keeps what is in it, byte for byte, and takes furth
     REQUIRE(before.ends_with(end));
     REQUIRE(support::read_file(out / "a.json")
                 ->starts_with(before.substr(0, before.size() - end.size()) + ",\n"));
+}
+
+TEST_CASE("killed a hundred times in the midst of writing, it has lost nothing that was written") {
+    constexpr std::size_t kKills = 100, kEnough = 100'000;
+    Folder folder;
+    const fs::path out = folder.path / "out";
+    {
+        auto store = ResultStore::create(out, {}, {});
+        REQUIRE(store);
+        REQUIRE(store->write_manifest(support::JsonObject{
+            {"format", kResultsFormat},
+            {"count", 0},
+            {"clients", support::JsonArray{support::JsonObject{{"id", "a"}}}}}));
+    }
+    std::random_device random;
+    const auto seed = random();
+    CAPTURE(seed);
+    std::mt19937 moments(seed);
+    std::size_t runs = 0, killed = 0, halves = 0;
+    for (bool is_done = false; !is_done;) {
+        const pid_t writer = ::fork();
+        if (writer == 0)
+            write_runs(out, killed < kKills ? kEnough : runs + 1);
+        if (killed < kKills) {
+            std::this_thread::sleep_for(
+                std::chrono::microseconds(std::uniform_int_distribution<>(500, 12'000)(moments)));
+            ::kill(writer, SIGKILL);
+        }
+        int status = 0;
+        REQUIRE(::waitpid(writer, &status, 0) == writer);
+        is_done = WIFEXITED(status);
+        CAPTURE(killed, status);
+        REQUIRE((is_done ? WEXITSTATUS(status) == 0 && killed == kKills : ++killed <= kKills));
+        for (const auto& entry : fs::directory_iterator(out))
+            halves += entry.path().extension() == ".part";
+
+        const auto stored = read_campaign(out);
+        REQUIRE(stored);
+        REQUIRE(stored->runs.size() >= runs);
+        runs = stored->runs.size();
+        for (std::size_t i = 0; i < runs; ++i)
+            REQUIRE(stored->runs[i] == numbered_run(i + 1));
+        // The manifest is written after the run that it counts.
+        REQUIRE(support::unsigned_or(stored->manifest, "count", runs + 1) <= runs);
+    }
+    CHECK(runs > 1);
+    CHECK(halves > 0); // it was in the midst
 }
 
 TEST_CASE("a campaign that ended before its first run has nothing to go on with") {

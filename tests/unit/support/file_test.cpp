@@ -3,11 +3,34 @@
 #include "support/temporary_folder.hpp"
 
 #include <csignal>
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 using namespace mqcore;
+
+// What is asked of the kernel about files that must survive a power loss, in its order, while somebody
+// listens. These stand before the library's own.
+static std::vector<std::string>* asked = nullptr;
+
+extern "C" int fsync(int fd) {
+    if (asked)
+        asked->push_back(
+            "fsync " +
+            std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", fd)).filename().string());
+    return static_cast<int>(::syscall(SYS_fsync, fd));
+}
+
+extern "C" int rename(const char* from, const char* to) noexcept {
+    if (asked)
+        asked->push_back(fmt::format("rename {} to {}",
+                                     std::filesystem::path(from).filename().string(),
+                                     std::filesystem::path(to).filename().string()));
+    return ::renameat(AT_FDCWD, from, AT_FDCWD, to);
+}
 
 namespace {
 
@@ -97,4 +120,17 @@ TEST_CASE("SHA-256 equals the published test values") {
     const tests::TemporaryFolder folder;
     CHECK(*support::sha256_of_file(folder.write("abc", "abc")) == support::sha256("abc"));
     CHECK_FALSE(support::sha256_of_file(folder.path() / "missing"));
+}
+
+TEST_CASE("a power loss finds the old file or the new one: contents first, then the name") {
+    const tests::TemporaryFolder folder;
+    const auto file = folder.write("manifest.json", "old");
+    std::vector<std::string> order;
+    asked = &order;
+    const auto written = support::write_file_atomically(file, "new");
+    asked = nullptr;
+    REQUIRE(written);
+    CHECK(order == std::vector<std::string>{"fsync manifest.json.part",
+                                            "rename manifest.json.part to manifest.json",
+                                            "fsync " + folder.path().filename().string()});
 }
