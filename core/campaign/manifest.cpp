@@ -3,10 +3,12 @@
 #include "campaign/revision.hpp"
 #include "campaign/wiring.hpp"
 #include "support/file.hpp"
+#include "support/subprocess.hpp"
 #include "verdict/table.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <sstream>
 
 namespace mqcore::campaign {
 namespace {
@@ -43,6 +45,9 @@ Result<Json> client_json(const driver::Descriptor& client, const ClientSetup& se
     Result<JsonObject> hashes = hashes_of_driver(client);
     if (!hashes)
         return std::move(hashes).error();
+    Result<JsonObject> linked = hashes_of_linked(client);
+    if (!linked)
+        return std::move(linked).error();
     JsonObject options;
     for (const auto& [key, value] : setup.options)
         options[key] = value;
@@ -66,6 +71,7 @@ Result<Json> client_json(const driver::Descriptor& client, const ClientSetup& se
                    {"package", client.package},
                    {"claims", claims_json(client.claims)},
                    {"files", std::move(*hashes)},
+                   {"linked", std::move(*linked)},
                    {"environment", setup.environment_facts},
                    {"options", std::move(options)}});
 }
@@ -90,6 +96,36 @@ JsonObject scenario_json(const scenario::Scenario& scenario, const std::string& 
             {"sha256", scenario.sha256}};
 }
 
+enum class Below { left_out, taken };
+
+// Of the files in a folder, and of those below it when they are taken; sorted by name. Python makes its caches
+// itself.
+Result<void> add_hashes(JsonObject& hashes, const fs::path& folder, Below below,
+                        const std::string& prefix) {
+    std::vector<fs::path> files;
+    std::error_code why;
+    for (fs::recursive_directory_iterator entry(folder, why), end; !why && entry != end;
+         entry.increment(why)) {
+        if (below == Below::left_out || entry->path().filename() == "__pycache__")
+            entry.disable_recursion_pending();
+        if (entry->is_regular_file())
+            files.push_back(entry->path());
+    }
+    if (why)
+        return support::Error{support::ErrorCode::host,
+                              "cannot read the driver folder '" + folder.string() +
+                                  "': " + why.message(),
+                              {}};
+    std::ranges::sort(files);
+    for (const fs::path& file : files) {
+        Result<std::string> hash = support::sha256_of_file(file);
+        if (!hash)
+            return std::move(hash).error();
+        hashes[prefix + file.lexically_relative(folder).string()] = *hash;
+    }
+    return {};
+}
+
 } // namespace
 
 std::vector<std::string> scenario_names(const std::vector<scenario::Scenario>& scenarios) {
@@ -111,28 +147,35 @@ Json to_json(const Refusal& refusal) {
 }
 
 Result<JsonObject> hashes_of_driver(const driver::Descriptor& driver) {
-    std::vector<fs::path> files;
-    std::error_code why;
-    for (const fs::directory_entry& entry : fs::directory_iterator(driver.folder, why))
-        if (entry.is_regular_file())
-            files.push_back(entry.path());
-    if (why)
-        return support::Error{support::ErrorCode::host,
-                              "cannot read the driver folder '" + driver.folder.string() +
-                                  "': " + why.message(),
-                              {}};
-    if (!driver.host_folder.empty())
-        for (const fs::directory_entry& entry : fs::directory_iterator(driver.host_folder, why))
-            if (entry.is_regular_file())
-                files.push_back(entry.path());
-    std::ranges::sort(files);
     JsonObject hashes;
-    for (const fs::path& file : files) {
+    // It may be the folder of a whole project, with what builds leave below it.
+    if (Result<void> added = add_hashes(hashes, driver.folder, Below::left_out, ""); !added)
+        return std::move(added).error();
+    if (!driver.host_folder.empty())
+        if (Result<void> added = add_hashes(hashes, driver.host_folder, Below::taken, "host/");
+            !added)
+            return std::move(added).error();
+    return hashes;
+}
+
+// `ldd` loads as the dynamic linker will, with its configuration and paths, and runs nothing of the driver.
+Result<JsonObject> hashes_of_linked(const driver::Descriptor& driver) {
+    Result<support::ProgramOutput> listed =
+        support::run_program({"ldd", driver.library_file.string()}, std::chrono::seconds(10));
+    if (!listed)
+        return std::move(listed).error();
+    JsonObject hashes;
+    std::istringstream lines(listed->out);
+    for (std::string line; std::getline(lines, line);) {
+        // "	libx.so.1 => /usr/lib/libx.so.1 (0x00007f6a5f925000)"; what is not found is told at its loading
+        std::string name, arrow, file;
+        if (!(std::istringstream(line) >> name >> arrow >> file) || arrow != "=>" ||
+            !file.starts_with('/'))
+            continue;
         Result<std::string> hash = support::sha256_of_file(file);
         if (!hash)
             return std::move(hash).error();
-        const bool is_of_host = file.parent_path() != driver.folder;
-        hashes[(is_of_host ? "host/" : "") + file.filename().string()] = *hash;
+        hashes[name] = *hash;
     }
     return hashes;
 }

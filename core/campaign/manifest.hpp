@@ -20,7 +20,11 @@ std::vector<std::string> scenario_names(const std::vector<scenario::Scenario>& s
 // An entry of the manifest's "refused".
 support::Json to_json(const Refusal& refusal);
 
-// {"file name": "sha256", …} of a driver's folder, its library included.
+// {"file name": "sha256", …} of a driver's folder and of its host's, the driver's library included.
 support::Result<support::JsonObject> hashes_of_driver(const driver::Descriptor& driver);
+
+// The same of the shared libraries that the driver's library is linked to, as they would be loaded now: the
+// client library of a native driver is usually one of them.
+support::Result<support::JsonObject> hashes_of_linked(const driver::Descriptor& driver);
 
 } // namespace mqcore::campaign

@@ -23,7 +23,7 @@ const Part kParts[] = {
     {"mqcore", "", {"programs"}},
     {"scenarios", "file", {"sha256"}},
     {"profile", "", {"name", "warmup_ns", "window_ns", "drain_ns", "runs"}},
-    {"clients", "id", {"files", "environment", "options"}},
+    {"clients", "id", {"files", "linked", "environment", "options"}},
     {"broker", "", {"managed", "version", "config_sha256", "binary_sha256", "url"}},
     {"machine", "", {"cpu_model", "architecture", "cores", "cpus", "kernel", "hypervisor"}},
     {"cores", "", {"cpus"}},

@@ -298,7 +298,8 @@ std::function<int()> declare_run(CLI::App& app) {
                 wrong(fmt::format("{} cannot be given with --resume: a campaign goes on under the "
                                   "settings that it began with",
                                   mixed),
-                      "only --clients (to say where a driver is), --broker-ca and --quiet can")));
+                      "only --clients (to say where a driver is), --python, --broker-ca and "
+                      "--quiet can")));
         return run(*options);
     };
 }

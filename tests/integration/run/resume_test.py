@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import time
@@ -17,6 +18,8 @@ from harness import BUILD, MqcoreTest, RunningMqcore, children_of
 
 KILLS = int(os.environ.get("MQCORE_TEST_KILLS", "6"))
 PAHO_C = BUILD / "lib" / "mqcore" / "plugins" / "paho-c"
+# The options that change no setting; all others are refused with --resume.
+MAY_BE_GIVEN = ("--help", "--resume", "--clients", "--python", "--broker-ca", "--quiet")
 END_OF_RUNS = "\n  ]\n}\n"  # of a client's file: what a further run is put before
 
 
@@ -168,10 +171,19 @@ class WhatIsRefused(ResumeTest):
     def test_a_changed_setting_driver_or_scenario(self) -> None:
         self.killed_in_its_first_run(clients="./twin")
         before = (self.folder / "out" / "manifest.json").read_bytes()
-        for given in (["short.toml"], ["--points", "pub"], ["--profile", "smoke"], ["--runs", "1"],
-                      ["--seed", "0"], ["--output", "other"], ["--broker", "mqtt://127.0.0.1"], ["--dry-run"]):
-            named = given[0] if given[0].startswith("--") else "a scenario file"
-            self.assert_refused(self.resume(*given), f"{named} cannot be given with --resume")
+        help_text = self.start("run", "--help").finish()[1]
+        options = {name: bool(value) for name, value in
+                   re.findall(r"^ +(?:-\w,)?(--[a-z-]+) ?([A-Z]*)", help_text, re.MULTILINE)}
+        self.assertLessEqual({"--points", "--runs", "--until", "--control", "--direct", "--seed"}, set(options))
+        for name in MAY_BE_GIVEN:
+            del options[name]
+        values = {"--profile": "smoke", "--until": "2%", "--broker": "mqtt://127.0.0.1"}
+        for name, has_value in options.items():
+            given = [name, values.get(name, "1")] if has_value else [name]
+            if name == "--runs-max":
+                given += ["--until", "2%"]  # without it there is nothing that it could mean
+            self.assert_refused(self.resume(*given), "cannot be given with --resume")
+        self.assert_refused(self.resume("short.toml"), "a scenario file cannot be given with --resume")
         self.assert_refused(self.resume("--clients", "paho-c"),
                             "the driver 'paho-c' is no client of this campaign (twin)")
 
@@ -185,14 +197,26 @@ class WhatIsRefused(ResumeTest):
                             "short.toml' was changed since the campaign began")
         self.assertEqual((self.folder / "out" / "manifest.json").read_bytes(), before)
 
-    def test_a_machine_that_was_another_one(self) -> None:
+    def test_whatever_is_not_as_it_was_when_it_began(self) -> None:
         self.killed_in_its_first_run()
         file = self.folder / "out" / "manifest.json"
         manifest = json.loads(file.read_text())
-        manifest["machine"]["kernel"] = "1.0"
-        manifest["broker"]["version"] = "1.6.9"
+        client = manifest["clients"][0]
+        library, = (name for name in client["linked"] if name.startswith("libpaho-mqtt3as"))
+        told = []
+        for path, part, keys in (
+                ("mqcore.programs", manifest["mqcore"]["programs"], ("mqcore", "mqworker", "mqpeer")),
+                ("broker", manifest["broker"], ("version", "binary_sha256", "config_sha256")),
+                ("machine", manifest["machine"], ("cpu_model", "kernel", "cores")),
+                ("cores.cpus", manifest["cores"]["cpus"], ("client", "broker")),
+                ("clients.paho-c.files", client["files"], ("driver.toml", "paho-c.so")),
+                ("clients.paho-c.linked", client["linked"], (library,))):
+            for key in keys:
+                self.assertTrue(part[key], f"{path}.{key}")
+                part[key] = "another"
+                told.append(f"{path}.{key}: 'another' → ")
         file.write_text(json.dumps(manifest))
-        self.assert_refused(self.resume(), "machine.kernel: '1.0' → ", "broker.version: '1.6.9' → ")
+        self.assert_refused(self.resume(), *told)
 
     def test_two_at_once(self) -> None:
         running = self.start_run("--points", "pub")

@@ -40,11 +40,25 @@ TEST_CASE("each part that must not change is named by its path, with what it was
     const Case cases[] = {
         {[](Json& m) { tests::at(m, "mqcore.programs.mqcore") = std::string(64, 'f'); },
          "mqcore.programs.mqcore: bbbbbbbbbbbb… → ffffffffffff…"},
+        {[](Json& m) { tests::at(m, "mqcore.programs").as_object()["mqpeer"] = "x"; },
+         "mqcore.programs.mqpeer: nothing → 'x'"},
+        {[](Json& m) { tests::at(m, "mqcore.programs").as_object()["mqworker"] = "x"; },
+         "mqcore.programs.mqworker: nothing → 'x'"},
         {[](Json& m) {
              JsonObject& client = m.at("clients").as_array()[1].as_object();
              client["environment"] = JsonObject{{"lock", "a"}};
          },
          "clients.paho.environment.lock: nothing → 'a'"},
+        {[](Json& m) {
+             JsonObject& client = m.at("clients").as_array()[1].as_object();
+             client["environment"] = JsonObject{{"interpreter", JsonObject{{"version", "3.13.0"}}}};
+         },
+         "clients.paho.environment.interpreter.version: nothing → '3.13.0'"},
+        {[](Json& m) {
+             JsonObject& client = m.at("clients").as_array()[2].as_object();
+             client["linked"] = JsonObject{{"libpaho-mqtt3as.so.1", "x"}};
+         },
+         "clients.paho-c.linked.libpaho-mqtt3as.so.1: nothing → 'x'"},
         {[](Json& m) { m.at("clients").as_array()[0].at("files").as_object().clear(); },
          "clients.gmqtt.files.driver.toml: aaaaaaaaaaaa… → nothing"},
         {[](Json& m) { m.at("clients").as_array()[2].at("options").as_object()["x"] = "1"; },
@@ -54,6 +68,13 @@ TEST_CASE("each part that must not change is named by its path, with what it was
         {[](Json& m) { tests::at(m, "profile.runs") = 5; }, "profile.runs: 2 → 5"},
         {[](Json& m) { tests::at(m, "broker.version") = "2.1.0"; },
          "broker.version: '2.0.11' → '2.1.0'"},
+        {[](Json& m) { tests::at(m, "broker.binary_sha256") = "x"; },
+         "broker.binary_sha256: eeeeeeeeeeee… → 'x'"},
+        {[](Json& m) { tests::at(m, "broker.config_sha256") = "x"; },
+         "broker.config_sha256: dddddddddddd… → 'x'"},
+        {[](Json& m) { tests::at(m, "broker.managed") = false; }, "broker.managed: true → false"},
+        {[](Json& m) { tests::at(m, "machine").as_object()["kernel"] = "6.1"; },
+         "machine.kernel: nothing → '6.1'"},
         {[](Json& m) { tests::at(m, "machine.cpu_model") = "another"; },
          "machine.cpu_model: 'a processor' → 'another'"},
         {[](Json& m) {
