@@ -81,6 +81,32 @@ class AHonestRun(MqcoreTest):
         self.assertGreaterEqual(floor["rounds"], 1)
         self.assertIn("mqcore's own cost, ns a message: null publish ", out)
 
+    def test_the_brokers_ceilings_are_measured_first_and_set_the_offer(self) -> None:
+        points = {"pub": ("pub", 1, "5"), "sub": ("sub", 0, "3.1.1"), "sub5": ("sub", 1, "5")}
+        (self.folder / "short.toml").write_text('[suite]\nname = "short"\n' + "".join(
+            f'[[point]]\nid = "{id}"\nkind = "{kind}"\nqos = {qos}\npayload = "256B"\nload = "capacity"\n'
+            f'protocol = "{protocol}"\nquestion = "How fast?"\n' for id, (kind, qos, protocol) in points.items()))
+        code, out, err = self.start_run().finish()
+        self.assertIn(code, (0, 1), err)
+        manifest = self.manifest()
+        ceilings = {(row["qos"], row["protocol"], row["payload_bytes"]): row for row in manifest["ceilings"]}
+        # Once for each load that the points have.
+        self.assertEqual(set(ceilings), {(0, "3.1.1", 256), (1, "5", 256)})
+        for row in ceilings.values():
+            self.assertGreater(row["rate"], 0)
+            self.assertAlmostEqual(row["receive_offer"], 0.9 * row["rate"], delta=1e-6 * row["rate"])
+        for run in self.runs():
+            kind, qos, protocol = points[run["point"]]
+            self.assertEqual(run["receive_offer"], None if kind == "pub" else
+                             ceilings[qos, protocol, 256]["receive_offer"])
+        trip = manifest["acknowledgement"]
+        self.assertEqual(trip["qos"], 1)
+        self.assertGreater(trip["count"], 100)
+        steps = [trip[key] for key in ("p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_ns")]
+        self.assertEqual(steps, sorted(steps))
+        self.assertTrue(0 < trip["mean_ns"] <= trip["max_ns"])
+        self.assertIn("acknowledgement of a QoS 1 publish of 256 B, one in flight: mean ", out)
+
     def test_clients_tells_the_version_of_a_native_library(self) -> None:
         code, out, err = self.start("clients", "--json").finish()
         self.assertEqual(code, 0, err)
