@@ -10,7 +10,8 @@
 namespace mqcore::campaign {
 namespace {
 
-// What a run and a session take beyond the schedule, rounded up from what tests/bench/overhead shows.
+// What a run takes beyond its schedule (its document says it in `overhead_ns`: half a second, more for slow
+// interpreters), and what a session takes before its first: mqcore's own cost and up to four ceilings.
 constexpr support::Nanoseconds kRunOverhead = 1'500 * support::kMillisecond;
 constexpr support::Nanoseconds kSessionOverhead = 10 * support::kSecond;
 
@@ -29,6 +30,7 @@ Plan make_plan(std::vector<scenario::Point> points, std::vector<driver::Descript
               .clients = std::move(clients),
               .runs_each = runs_each,
               .seed = seed,
+              .able = {},
               .runs = {},
               .refusals = {}};
     for (std::size_t point = 0; point < plan.points.size(); ++point) {
@@ -45,14 +47,26 @@ Plan make_plan(std::vector<scenario::Point> points, std::vector<driver::Descript
         std::ranges::sort(able, {}, [&](std::size_t client) {
             return place_of(plan.clients[client], plan.points[point], seed);
         });
-        for (std::uint32_t run = 1; run <= runs_each; ++run) {
-            for (const std::size_t client : able)
-                plan.runs.push_back({.point = point, .client = client, .run = run});
-            if (!able.empty())
-                std::ranges::rotate(able, able.begin() + 1);
-        }
+        plan.able.push_back(std::move(able));
+        for (std::uint32_t run = 1; run <= runs_each; ++run)
+            std::ranges::copy(block_of(plan, point, run), std::back_inserter(plan.runs));
     }
     return plan;
+}
+
+std::vector<PlannedRun> block_of(const Plan& plan, std::size_t point, std::uint32_t run) {
+    const std::vector<std::size_t>& able = plan.able[point];
+    const std::size_t count = able.size(), row = run - 1;
+    std::vector<PlannedRun> block;
+    for (std::size_t place = 0; place < count; ++place) {
+        // 0, 1, -1, 2, -2, …: each step between neighbours is another one. An odd number of clients has every
+        // second step alone, and the others in the mirror image.
+        const std::size_t step = (place + 1) / 2;
+        const bool is_forward = (place % 2 == 1) != (count % 2 == 1 && row / count % 2 == 1);
+        const std::size_t index = (row + (is_forward ? step : count - step)) % count;
+        block.push_back({.point = point, .client = able[index], .run = run});
+    }
+    return block;
 }
 
 driver::Descriptor control_of(driver::Descriptor client) {

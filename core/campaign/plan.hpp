@@ -29,15 +29,21 @@ struct Plan {
     std::vector<driver::Descriptor> clients;
     std::uint32_t runs_each = 1;
     std::uint64_t seed = 0;
+    std::vector<std::vector<std::size_t>>
+        able; // by point: the clients that can do it, as the seed draws them
     std::vector<PlannedRun> runs;
     std::vector<Refusal> refusals;
 };
 
-// Clients are interleaved in blocks: each point is run by every client before any client runs it again.
-// The seed and the point give the order of the first block, and each further block begins with the next
-// client, so that a drift of the host spreads over all of them and nobody always follows the same point.
+// Clients are interleaved in blocks: each point is run by every client before any client runs it again, so
+// that a drift of the host spreads over all of them.
 Plan make_plan(std::vector<scenario::Point> points, std::vector<driver::Descriptor> clients,
                std::uint32_t runs_each, std::uint64_t seed = 0);
+
+// The runs of one number on a point. The orders of the blocks are a balanced Latin square (Williams, 1949) of
+// the clients as the seed draws them: in n blocks of n clients each has every place once, and follows every
+// other one equally often when n is even; when it is odd, in 2 n blocks.
+std::vector<PlannedRun> block_of(const Plan& plan, std::size_t point, std::uint32_t run);
 
 // An A/A pair: the client once more under another name, with everything else the same. What differs
 // between the two is what the campaign cannot tell.

@@ -40,17 +40,8 @@ std::vector<PlannedRun> further_runs(const Plan& plan, std::span<const support::
         if (blocks >= until.runs_max ||
             !needs_more(verdict::cells_of(of_point), point, until.width))
             continue;
-        // The plan's first block of the point, its first client rotating as in the plan.
-        std::vector<PlannedRun> block;
-        std::ranges::copy_if(plan.runs, std::back_inserter(block), [&](const PlannedRun& run) {
-            return run.point == index && run.run == 1;
-        });
-        std::ranges::rotate(block,
-                            block.begin() + static_cast<std::ptrdiff_t>(blocks % block.size()));
-        for (PlannedRun& run : block) {
-            run.run = static_cast<std::uint32_t>(blocks) + 1;
-            further.push_back(run);
-        }
+        std::ranges::copy(block_of(plan, index, static_cast<std::uint32_t>(blocks) + 1),
+                          std::back_inserter(further));
     }
     return further;
 }

@@ -35,14 +35,39 @@ std::vector<std::string> order(const Plan& plan) {
 
 } // namespace
 
-TEST_CASE("every client runs a point once before any runs it again, and the first one rotates") {
+TEST_CASE("a block holds every client once, and the first one rotates") {
     const Plan plan = make_plan({point("p")}, {client("a"), client("b"), client("c")}, 3);
     const std::vector<std::string> names = order(plan);
     REQUIRE(names.size() == 9);
     for (std::size_t block = 0; block < 3; ++block) {
         REQUIRE(std::set(names.begin() + block * 3, names.begin() + block * 3 + 3).size() == 3);
-        for (std::size_t place = 0; place < 3; ++place)
-            REQUIRE(names[block * 3 + place] == names[(block + place) % 3]);
+        REQUIRE(plan.runs[block * 3].client == plan.able[0][block]);
+    }
+}
+
+TEST_CASE("each client has every place and follows every other one equally often") {
+    for (const std::size_t count : {2u, 3u, 4u, 5u, 8u, 9u}) {
+        CAPTURE(count);
+        std::vector<driver::Descriptor> clients;
+        for (std::size_t i = 0; i < count; ++i)
+            clients.push_back(client(std::string(1, static_cast<char>('a' + i))));
+        const std::uint32_t blocks = static_cast<std::uint32_t>(count % 2 ? 2 * count : count);
+        const Plan plan = make_plan({point("p")}, std::move(clients), blocks);
+        std::map<std::pair<std::size_t, std::size_t>, std::size_t> at_place, after;
+        for (std::size_t i = 0; i < plan.runs.size(); ++i) {
+            ++at_place[{plan.runs[i].client, i % count}];
+            if (i % count > 0)
+                ++after[{plan.runs[i].client, plan.runs[i - 1].client}];
+            if (i + 1 == count * count) // an odd number has its places in the first half already
+                for (const auto& [pair, times] : at_place)
+                    REQUIRE(times == 1);
+        }
+        REQUIRE(at_place.size() == count * count);
+        for (const auto& [pair, times] : at_place)
+            REQUIRE(times == blocks / count);
+        REQUIRE(after.size() == count * (count - 1));
+        for (const auto& [pair, times] : after)
+            REQUIRE(times == blocks / count);
     }
 }
 
@@ -51,7 +76,7 @@ TEST_CASE("the seed and the point give the first block's order, the same on ever
         return order(
             make_plan({point(id)}, {client("a"), client("b"), client("c"), client("d")}, 1, seed));
     };
-    REQUIRE(drawn("p", 0) == std::vector<std::string>{"a", "d", "c", "b"});
+    REQUIRE(drawn("p", 0) == std::vector<std::string>{"a", "d", "b", "c"});
     REQUIRE(drawn("p", 0) != drawn("p", 1));
     REQUIRE(drawn("p", 0) != drawn("q", 0));
     std::map<std::string, int> first; // in 400 draws of four clients, 100 times on average

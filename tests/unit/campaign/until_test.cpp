@@ -68,13 +68,14 @@ TEST_CASE("the limit ends a point that never settles") {
         further_runs(plan_of(3), blocks({1.2, 1.1, 1.3}), {.width = 0.02, .runs_max = 3}).empty());
 }
 
-TEST_CASE("a further block holds every client once and goes on rotating") {
+TEST_CASE("a further block is the one that a longer plan would have") {
     const Plan plan = plan_of(3);
     const std::vector<PlannedRun> further =
         further_runs(plan, blocks({1.2, 1.1, 1.3, 1.2}), {.width = 0.02, .runs_max = 9});
     REQUIRE(further.size() == 3);
-    for (std::size_t place = 0; place < 3; ++place) // as the second block, three blocks on
-        CHECK(further[place].client == plan.runs[3 + place].client);
-    for (const PlannedRun& planned : further)
-        CHECK(planned.run == 5);
+    const Plan longer = plan_of(5);
+    for (std::size_t place = 0; place < 3; ++place) {
+        CHECK(further[place].client == longer.runs[4 * 3 + place].client);
+        CHECK(further[place].run == 5);
+    }
 }
