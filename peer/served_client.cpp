@@ -82,6 +82,7 @@ Fault ServedClient::handle_connect(const Frame& frame) {
     protocol_ = connect.protocol;
     stream_.reader().set_protocol(protocol_);
     is_clean_ = connect.is_clean;
+    session_expiry_s_ = connect.properties.session_expiry_interval.value_or(0);
     keepalive_s_ = connect.keepalive_s;
     client_receive_maximum_ = connect.properties.receive_maximum.value_or(kDefaultReceiveMaximum);
     client_id_ = connect.client_id;
@@ -439,6 +440,7 @@ Json ServedClient::report() const {
         {"protocol", has_connect_ ? Json(measure::name_of(protocol_)) : Json(nullptr)},
         {"accepted", is_accepted_},
         {"clean", is_clean_},
+        {"session_expiry_s", session_expiry_s_},
         {"keepalive_s", keepalive_s_},
         {"receive_maximum", client_receive_maximum_},
         {"ended", ended_.empty() ? Json(nullptr) : Json(ended_)},

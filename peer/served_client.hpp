@@ -133,6 +133,7 @@ class ServedClient final : private PacketStream::Handler {
     bool has_connect_ = false;
     bool is_accepted_ = false;
     bool is_clean_ = false;
+    std::uint32_t session_expiry_s_ = 0;
     std::uint16_t keepalive_s_ = 0;
     Nanoseconds last_packet_ = 0;
     std::vector<Subscription> subscriptions_;

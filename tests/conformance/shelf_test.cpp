@@ -90,6 +90,11 @@ TEST_CASE("good-driver breaks no rule") {
                       {"many-connections", "receive-maximum", "filter-callbacks",
                        "publish-properties", "topic-alias", "tls-verified"});
 }
+TEST_CASE("boost-mqtt5 keeps the contract") {
+    expect_client("boost-mqtt5", MQCORE_SHAPE_NOWAIT, MQCORE_V5,
+                  MQCORE_FEATURE_TLS | kV5Features | MQCORE_FEATURE_MANY_CONNECTIONS, 65534,
+                  {"filter-callbacks"});
+}
 TEST_CASE("libmosquitto keeps the contract") {
     expect_client("libmosquitto", MQCORE_SHAPE_SYNC, MQCORE_V311 | MQCORE_V5,
                   MQCORE_FEATURE_TLS | kV5Features | MQCORE_FEATURE_MANY_CONNECTIONS, 65535,
