@@ -9,6 +9,7 @@
 
 #include <mosquitto.h>
 #include <mqtt_protocol.h>
+#include <openssl/ssl.h>
 
 #include <errno.h>
 #include <poll.h>
@@ -164,8 +165,13 @@ static void on_connected(struct mosquitto* client, void* context, int code, int 
     driver* self = ((connection*)context)->owner;
     char text[kTextBytes];
 
-    (void)client, (void)flags, (void)properties;
+    (void)flags, (void)properties;
     if (code == 0) {
+        const SSL* tls = mosquitto_ssl_get(client);
+        if (tls) {
+            self->host->note(self->host, "tls.version", SSL_get_version(tls));
+            self->host->note(self->host, "tls.cipher", SSL_get_cipher_name(tls));
+        }
         --self->waiting_for;
         return;
     }

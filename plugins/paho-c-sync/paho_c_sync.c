@@ -212,6 +212,7 @@ static int32_t connect_one(driver* self, uint32_t index) {
         tls.ssl_error_cb = on_tls_error;
         tls.ssl_error_context = self;
         options->ssl = &tls;
+        note_tls(self->host);
     }
     if (v5) {
         MQTTResponse response;

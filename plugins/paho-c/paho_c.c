@@ -281,6 +281,7 @@ static int32_t start_connecting(driver* self, uint32_t index) {
         tls.ssl_error_cb = on_tls_error;
         tls.ssl_error_context = self;
         options->ssl = &tls;
+        note_tls(self->host);
     }
     code = MQTTAsync_connect(it->client, options);
     MQTTProperties_free(&properties);

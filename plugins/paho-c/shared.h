@@ -22,6 +22,12 @@ static inline int client_id_of(const mqcore_run* run, uint32_t index, char* id, 
     return snprintf(id, bytes, index == 0 ? "%s" : "%s-%u", run->client_id, index) < (int)bytes;
 }
 
+/* The library keeps the SSL object of its socket to itself. */
+static inline void note_tls(const mqcore_host* host) {
+    host->note(host, "tls.version", "not known: Paho C has no call for it");
+    host->note(host, "tls.cipher", "not known: Paho C has no call for it");
+}
+
 /* MQTT 3.1.1 section 3.2.2.3. */
 static inline const char* connack_text(int code) {
     static const char* const kTexts[] = {NULL,

@@ -200,6 +200,8 @@ class Driver : public mqtt::iaction_listener {
                     tls_error_ = text.substr(0, text.find_first_of("\r\n"));
             });
             options.set_ssl(std::move(tls));
+            for (const char* key : {"tls.version", "tls.cipher"})
+                host_.note(key, "not known: Paho C++ has no call for it");
         }
         return options;
     }

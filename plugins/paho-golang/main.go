@@ -120,7 +120,15 @@ func (it *paho) connect(run driver.Run, index uint32) error {
 		if !roots.AppendCertsFromPEM(authority) {
 			return driver.Fail(driver.StatusConfig, "no certificate in '%s'", file)
 		}
-		options.AddBroker("ssl://" + address).SetTLSConfig(&tls.Config{RootCAs: roots})
+		options.AddBroker("ssl://" + address).SetTLSConfig(&tls.Config{
+			RootCAs: roots,
+			// Called besides the library's own verification, and only once that has passed.
+			VerifyConnection: func(state tls.ConnectionState) error {
+				it.host.Note("tls.version", versionName(state.Version))
+				it.host.Note("tls.cipher", tls.CipherSuiteName(state.CipherSuite))
+				return nil
+			},
+		})
 	} else {
 		options.AddBroker("tcp://" + address)
 	}
@@ -141,6 +149,17 @@ func (it *paho) connect(run driver.Run, index uint32) error {
 		return driver.Fail(driver.StatusNetwork, "connect to '%s': %v", address, err)
 	}
 	return subscribe(run, made.client)
+}
+
+// versionName is tls.VersionName of Go 1.21, in the words of OpenSSL.
+func versionName(version uint16) string {
+	switch version {
+	case tls.VersionTLS12:
+		return "TLSv1.2"
+	case tls.VersionTLS13:
+		return "TLSv1.3"
+	}
+	return fmt.Sprintf("0x%04x", version)
 }
 
 func await(token mqtt.Token, what string) error {

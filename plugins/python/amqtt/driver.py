@@ -53,6 +53,8 @@ class Client:
         _ignore_cancelled_tasks()
         if run.ca_file:
             note("tls.library", ssl.OPENSSL_VERSION)
+            for key in ("tls.version", "tls.cipher"):
+                note(key, "not known: aMQTT makes its SSL context and stream out of reach")
         host = f"[{run.host}]" if ":" in run.host else run.host
         uri = f"mqtt{'s' if run.ca_file else ''}://{host}:{run.port}/"
         try:

@@ -5,7 +5,10 @@ use bytes::Bytes;
 use mqcore_driver::{Failure, Message, Properties, Run, Status};
 use rumqttc::{v5, NetworkOptions, Transport};
 use std::fmt::Display;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+use tokio_rustls::rustls::pki_types::{pem::PemObject, CertificateDer};
+use tokio_rustls::rustls::{ClientConfig, KeyLog, RootCertStore};
 
 pub const CONNECT_SECONDS: u64 = 10;
 
@@ -69,13 +72,50 @@ fn check_keepalive(run: &Run) -> Result<(), Failure> {
     Ok(())
 }
 
-fn transport(run: &Run) -> Result<Transport, Failure> {
+/// The version of TLS that the handshakes agreed on. rumqttc keeps its TLS stream to itself; which secrets
+/// rustls has to log tells the version, and nothing tells the cipher.
+#[derive(Debug, Default)]
+pub struct TlsVersion(OnceLock<&'static str>);
+
+impl TlsVersion {
+    pub fn name(&self) -> Option<&'static str> {
+        self.0.get().copied()
+    }
+}
+
+impl KeyLog for TlsVersion {
+    fn log(&self, label: &str, _: &[u8], _: &[u8]) {
+        // CLIENT_RANDOM is the one label of TLS 1.2.
+        let name = if label == "CLIENT_RANDOM" {
+            "TLSv1.2"
+        } else {
+            "TLSv1.3"
+        };
+        self.0.get_or_init(|| name);
+    }
+}
+
+/// The same as rumqttc's own `Transport::tls`, with an ear for the version.
+fn transport(run: &Run, version: &Arc<TlsVersion>) -> Result<Transport, Failure> {
     let Some(file) = run.ca_file() else {
         return Ok(Transport::tcp());
     };
-    let authority = std::fs::read(file)
-        .map_err(|error| Failure::new(Status::Config, format!("cannot read '{file}': {error}")))?;
-    Ok(Transport::tls(authority, None, None))
+    let failed = |error: String| Failure::new(Status::Config, format!("'{file}': {error}"));
+    let mut authorities = RootCertStore::empty();
+    for certificate in CertificateDer::pem_file_iter(file).map_err(|it| failed(it.to_string()))? {
+        let certificate = certificate.map_err(|it| failed(it.to_string()))?;
+        authorities
+            .add(certificate)
+            .map_err(|it| failed(it.to_string()))?;
+    }
+    if authorities.is_empty() {
+        return Err(failed("no certificate in it".to_owned()));
+    }
+    let mut config = ClientConfig::builder()
+        .with_root_certificates(authorities)
+        .with_no_client_auth();
+    config.key_log = version.clone();
+    Ok(Transport::tls_with_config(config.into()))
 }
 
 fn publish_properties(set: &Properties) -> v5::mqttbytes::v5::PublishProperties {
@@ -92,7 +132,7 @@ fn publish_properties(set: &Properties) -> v5::mqttbytes::v5::PublishProperties 
     }
 }
 
-pub fn make(run: &Run, index: u32) -> Result<(Client, Loop), Failure> {
+pub fn make(run: &Run, index: u32, version: &Arc<TlsVersion>) -> Result<(Client, Loop), Failure> {
     check_keepalive(run)?;
     let host = if run.host().contains(':') && run.ca_file().is_none() {
         format!("[{}]", run.host())
@@ -111,7 +151,7 @@ pub fn make(run: &Run, index: u32) -> Result<(Client, Loop), Failure> {
     if run.is_v5() {
         let mut options = v5::MqttOptions::new(run.client_id(index), host, run.port());
         options
-            .set_transport(transport(run)?)
+            .set_transport(transport(run, version)?)
             .set_keep_alive(keepalive)
             .set_clean_start(true)
             .set_connection_timeout(CONNECT_SECONDS)
@@ -132,7 +172,7 @@ pub fn make(run: &Run, index: u32) -> Result<(Client, Loop), Failure> {
     }
     let mut options = rumqttc::MqttOptions::new(run.client_id(index), host, run.port());
     options
-        .set_transport(transport(run)?)
+        .set_transport(transport(run, version)?)
         .set_keep_alive(keepalive)
         .set_clean_session(true)
         .set_inflight(inflight)

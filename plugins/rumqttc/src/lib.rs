@@ -5,13 +5,14 @@
 
 mod connection;
 
-use connection::{Client, Happening, Loop, CONNECT_SECONDS};
+use connection::{Client, Happening, Loop, TlsVersion, CONNECT_SECONDS};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use mqcore_driver::*;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::future::{poll_fn, Future};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
@@ -257,8 +258,9 @@ impl Driver for Rumqttc {
         self.early = 0;
         self.topics = run.topics().into_iter().map(str::to_owned).collect();
         self.connections.clear();
+        let tls_version = Arc::new(TlsVersion::default());
         for index in 0..run.connection_count() {
-            let (client, event_loop) = connection::make(&run, index)?;
+            let (client, event_loop) = connection::make(&run, index, &tls_version)?;
             self.connections.push(Connection {
                 client,
                 event_loop,
@@ -273,6 +275,13 @@ impl Driver for Rumqttc {
                 .map_err(|_| {
                     network(format!("no CONNACK and SUBACK within {CONNECT_SECONDS} s"))
                 })??;
+        }
+        if let Some(name) = tls_version.name() {
+            self.host.note("tls.version", name);
+            self.host.note(
+                "tls.cipher",
+                "not known: rumqttc keeps its TLS stream to itself",
+            );
         }
         Ok(())
     }

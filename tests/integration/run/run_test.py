@@ -13,6 +13,18 @@ import unittest
 from harness import BAD_DRIVERS, BUILD, MqcoreTest, alive, children_of
 
 
+TLS_SCENARIO = """
+[suite]
+name = "tls"
+
+[[point]]
+id = "idle_tls"
+kind = "idle"
+tls = true
+question = "What do both sides of a TLS connection agree on?"
+"""
+
+
 class AHonestRun(MqcoreTest):
     def test_a_run_reconciles_to_the_message(self) -> None:
         running = self.start_run()
@@ -113,6 +125,26 @@ class AHonestRun(MqcoreTest):
         versions = {client["id"]: client["version"] for client in json.loads(out)}
         self.assertRegex(versions["paho-c"], r"^\d+\.\d+\.\d+$")
         self.assertIsNone(versions["null"])  # there is no library
+
+    def test_a_client_tells_what_tls_agreed_on_or_why_that_is_not_known(self) -> None:
+        version, cipher, unknown = r"^TLSv1\.[23]$", r"^(TLS_)?[A-Z0-9_-]+$", "^not known: "
+        expected = {
+            "libmosquitto": (version, cipher),
+            "paho-c": (unknown, unknown),
+            "paho-golang": (version, cipher),
+            "rumqttc": (version, unknown),
+        }
+        built = [it for it in expected if (BUILD / "lib/mqcore/plugins" / it / f"{it}.so").exists()]
+        self.assertIn("paho-c", built)
+        (self.folder / "short.toml").write_text(TLS_SCENARIO)
+        code, out, err = self.start_run(clients=",".join(built)).finish()
+        self.assertEqual(code, 0, err)
+        for client in built:
+            with self.subTest(client=client):
+                [run] = self.runs(client)
+                notes = run["client"]["notes"]
+                for key, words in zip(("tls.version", "tls.cipher"), expected[client]):
+                    self.assertRegex(notes[key], words)
 
     def test_an_a_a_pair_runs_until_it_is_known_and_verifies(self) -> None:
         code, out, err = self.start_run("--points", "pub", "--runs", "1", "--control",
