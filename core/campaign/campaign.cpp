@@ -75,6 +75,7 @@ class Campaign {
     // Later sessions go on under what they find, so an interrupt ends the campaign before it begins.
     Result<void> measure_ceilings();
     Result<void> measure_acknowledgement();
+    bool has_broker() const;
     void note_profile();
     // Nothing: interrupted before it was judged.
     Result<std::optional<Json>> attempt(const PlannedRun& planned, std::uint32_t attempt);
@@ -179,16 +180,15 @@ Result<void> Campaign::open() {
     if (!is_resumed_)
         if (Result<void> made = make_folder(); !made)
             return made;
-    Result<std::unique_ptr<session::Session>> session = session::Session::start(
-        {.worker_program = options_.worker_program,
-         .peer_program = options_.peer_program,
-         .log_folder = store_->logs(),
-         .cores = cores_,
-         .has_broker = std::ranges::any_of(options_.plan.points,
-                                           [](const Point& point) { return !point.is_direct; }),
-         .external_broker = options_.external_broker,
-         .external_ca_file = options_.external_ca_file,
-         .id = fmt::format("mqcore{:08x}", new_tag())});
+    Result<std::unique_ptr<session::Session>> session =
+        session::Session::start({.worker_program = options_.worker_program,
+                                 .peer_program = options_.peer_program,
+                                 .log_folder = store_->logs(),
+                                 .cores = cores_,
+                                 .has_broker = has_broker(),
+                                 .external_broker = options_.external_broker,
+                                 .external_ca_file = options_.external_ca_file,
+                                 .id = fmt::format("mqcore{:08x}", new_tag())});
     if (!session) {
         discard_folder();
         return std::move(session).error();
@@ -300,6 +300,12 @@ std::size_t Campaign::runs_done() const {
         }));
 }
 
+// A campaign of direct points alone has none.
+bool Campaign::has_broker() const {
+    return std::ranges::any_of(options_.plan.points,
+                               [](const Point& point) { return !point.is_direct; });
+}
+
 // The broker's own limit for the loads that the plan's receive points offer.
 Result<void> Campaign::measure_ceilings() {
     std::set<std::tuple<std::uint32_t, measure::Protocol, std::uint32_t>> loads;
@@ -336,7 +342,7 @@ Result<void> Campaign::measure_ceilings() {
                                        {"receive_offer", *rate * kOfferShare}});
     }
     manifest_["ceilings"] = ceilings_;
-    return measure_acknowledgement();
+    return has_broker() ? measure_acknowledgement() : Result<void>();
 }
 
 // Nobody subscribes, so that the broker does nothing but acknowledge.

@@ -105,7 +105,8 @@ std::string protocol_of(const Point& point) {
 std::string line_of(const Block& block) {
     const Point& point = block.point;
     if (point.kind == Kind::idle)
-        return fmt::format("{}, {}", scenario::name_of(point.kind), protocol_of(point));
+        return fmt::format("{}{}, {}", scenario::name_of(point.kind),
+                           point.is_direct ? ", direct" : "", protocol_of(point));
     return fmt::format("{}, QoS {}, {}, {}, {}", scenario::name_of(point.kind), point.qos,
                        verdict::payload_in_words(point), verdict::load_in_words(point),
                        protocol_of(point));
@@ -474,6 +475,11 @@ std::string head_of(const Json& manifest) {
                     profile.count("runs").value_or(1) == 1 ? "" : "s", until)};
     if (const std::string version = broker.text("version"); !version.empty())
         parts.push_back("Mosquitto " + version);
+    const std::vector<const Json*> points = items_of(root["points"]);
+    if (!points.empty() && std::ranges::all_of(points, [](const Json* point) {
+            return Node(point).boolean("direct").value_or(false);
+        }))
+        parts.emplace_back("direct: no broker, a ranking of its own");
     if (const std::string version = root["mqcore"].text("version"); !version.empty())
         parts.push_back("mqcore " + version);
     return fmt::format("{}\n", fmt::join(parts, " · "));

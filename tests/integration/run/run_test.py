@@ -65,6 +65,9 @@ class AHonestRun(MqcoreTest):
         code, out, err = self.start_run("--direct").finish()
         self.assertEqual(code, 0, err)
         self.assertIn(", direct", out)
+        self.assertIn("direct: no broker, a ranking of its own", out)
+        self.assertNotIn("the broker's acknowledgement", out)
+        self.assertNotIn("acknowledgement", self.manifest())
         self.assertEqual({run["point"] for run in self.runs()}, {"pub", "sub"})
         for run in self.runs():
             self.assertEqual(run["status"], "valid", run["reason"])
