@@ -3,8 +3,10 @@
 #include "campaign/store.hpp"
 #include "cli/installation.hpp"
 #include "cli/manual.hpp"
+#include "conformance/check_driver.hpp"
 #include "driver/claim_names.hpp"
 #include "driver/project.hpp"
+#include "machine/profiler.hpp"
 #include "scenario/profile.hpp"
 #include "verdict/explain.hpp"
 
@@ -63,6 +65,24 @@ Words scenario_files(const std::vector<std::string>&) {
     return words;
 }
 
+Words shipped_points(const std::vector<std::string>&) {
+    return points(Installation::find().shipped_scenarios());
+}
+
+Words profilers(const std::vector<std::string>&) {
+    Words words;
+    for (const machine::Profiler& profiler : machine::profilers())
+        words.push_back({std::string(profiler.name), std::string(profiler.shows)});
+    return words;
+}
+
+Words checks(const std::vector<std::string>&) {
+    Words words;
+    for (const conformance::CheckText& check : conformance::all_checks())
+        words.push_back({std::string(check.id), std::string(check.says)});
+    return words;
+}
+
 Words explainable(const std::vector<std::string>&) {
     Words words;
     for (std::string& id : verdict::explainable_ids(scenarios_in({"scenarios/core.toml"})))
@@ -117,6 +137,10 @@ constexpr Source kSources[] = {
     {"show", "--client", of_results<kClients>},
     {"show", "--point", of_results<kPoints>},
     {"check-driver", "driver", clients},
+    {"check-driver", "--only", checks},
+    {"profile", "client", clients},
+    {"profile", "point", shipped_points},
+    {"profile", "--tool", profilers},
     {"explain", "id", explainable},
     {"new-driver", "--lang", languages},
     {"new-driver", "--shape", shapes},

@@ -67,15 +67,16 @@ int main(int argc, char** argv) {
         "mqcore");
     app.require_subcommand(1);
     app.set_version_flag("--version", "mqcore " MQCORE_VERSION);
-    std::string footer = "Exit codes:\n";
-    for (const Explained& code : exit_codes())
-        footer += fmt::format("  {:3}  {}\n", code.name, code.meaning);
-    app.footer(footer + "A first run: mqcore run scenarios/core.toml --profile smoke\n");
     std::function<int()> chosen;
     for (const Command& command : kCommands) {
         CLI::App* sub = app.add_subcommand(command.name, command.help);
         sub->callback([&chosen, action = command.declare(*sub)] { chosen = action; });
     }
+    // Set last: a subcommand takes the footer that is there when it is made.
+    std::string footer = "Exit codes:\n";
+    for (const Explained& code : exit_codes())
+        footer += fmt::format("  {:3}  {}\n", code.name, code.meaning);
+    app.footer(footer + "A first run: mqcore run scenarios/core.toml --profile smoke\n");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& wrong) {

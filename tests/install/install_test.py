@@ -96,6 +96,25 @@ class Papers(InstallTest):
         words = self.good("completions", "--words").splitlines()
         return [word.split("\t")[0] for word in words]
 
+    def offered(self, line: str) -> list[str]:
+        lines = self.good("completions", "--words", stdin=line.replace(" ", "\n") + "\n").splitlines()
+        return [word.split("\t")[0] for word in lines]
+
+    def test_every_option_that_has_words_offers_them(self) -> None:
+        campaign = SOURCE / "results" / "2026-11-30-core-smoke"
+        free = {"N", "PERCENT", "REASON", "URL"}  # numbers and texts that nobody could guess
+        page, asked = self.good("manual").replace(r"\-", "-"), 0
+        for section in page.split('.SS "')[1:]:
+            command = section.split('"')[0].removeprefix("mqcore ")
+            # What follows may depend on the positionals before it.
+            begun = {"show": f"show {campaign}", "compare": f"compare {campaign}",
+                     "run": "run core.toml", "list": "list core.toml"}.get(command, command)
+            for option, kind in re.findall(r"^\\fB(--[a-z-]+)\\fR \\fI(.*)\\fR$", section, re.MULTILINE):
+                asked += 1
+                words = [word for word in self.offered(f"{begun} {option} ") if word != ":list"]
+                (self.assertEqual if kind in free else self.assertNotEqual)(words, [], f"{command} {option}")
+        self.assertGreater(asked, 40)
+
     def test_every_command_has_its_place(self) -> None:
         helped = re.findall(r"^  ([a-z-]+)  ", self.good("--help").split("Subcommands:")[1], re.MULTILINE)
         self.assertGreater(len(helped), 12)
@@ -144,10 +163,7 @@ class Papers(InstallTest):
             self.skipTest("neither man nor mandoc is here")
 
     def test_the_program_says_what_can_follow(self) -> None:
-        def offered(line: str) -> list[str]:
-            lines = self.good("completions", "--words", stdin=line.replace(" ", "\n") + "\n").splitlines()
-            return [word.split("\t")[0] for word in lines]
-
+        offered = self.offered
         self.assertEqual(offered("ver"), ["verify"])
         self.assertEqual(offered("envs s"), ["sync"])
         self.assertEqual(offered("run --run"), ["--runs", "--runs-max"])
@@ -163,6 +179,7 @@ class Papers(InstallTest):
         self.assertEqual(offered("run --quiet --out"), ["--output"])
         self.assertEqual(offered("run --output "), [":folders"])
         self.assertEqual(offered("nonsense "), [])
+        self.assertIn("pub_qos1_max", offered("profile paho-c pub_qos1_m"))
         campaign = SOURCE / "results" / "2026-11-30-core-smoke"
         self.assertIn("pub_qos1_max", offered(f"show {campaign} --point pub_qos1_m"))
 
