@@ -63,6 +63,10 @@ class CompiledProjects(ProjectTest):
 
     def test_c(self) -> None:
         self.assert_works_untouched("c")
+        with open(self.folder / "fresh-c" / "driver.c", "a") as file:
+            file.write("#error\n")
+        self.assertNotEqual(self.sh("fresh-c/build.sh").returncode, 0)
+        self.assertFalse((self.folder / "fresh-c/build/fresh-c/fresh-c.so").exists(), "an older driver")
 
     def test_cpp(self) -> None:
         self.assert_works_untouched("cpp")

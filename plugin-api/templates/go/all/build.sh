@@ -7,7 +7,8 @@ for program in mqcore go cc; do
 done
 # go.mod takes the package mqcore/driver from here: it comes with mqcore. export.map keeps Go's own symbols
 # inside the library.
-ln -sfn "$(dirname "$(readlink -f "$(command -v mqcore)")")/../share/mqcore/sdk" sdk
+ln -sfn "$(dirname "$(dirname "$(readlink -f "$(command -v mqcore)")")")/share/mqcore/sdk" sdk
+rm -f @FOLDER@/my-driver.so # a build that fails leaves no older driver behind
 CGO_ENABLED=1 go build -trimpath -buildmode=c-shared \
     -ldflags=-extldflags=-Wl,--version-script="$PWD/sdk/export.map" -o @FOLDER@/my-driver.so .
 cp driver.toml @FOLDER@/

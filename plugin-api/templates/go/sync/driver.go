@@ -85,8 +85,9 @@ func network(err error) error { return driver.Fail(driver.StatusNetwork, "%v", e
 func (it *myDriver) Drive(source driver.Source, sink driver.Sink) error {
 	// YOUR LIBRARY: its callbacks. Done and Received may be called from any goroutine. How do you find the slot
 	// when an acknowledgement comes? tiny_mqtt takes the packet identifier from its caller. Most libraries
-	// choose it themselves: keep the slot beside the token of a message, or wait for it in the goroutine that
-	// published. The acknowledgement may come before the publishing call has returned.
+	// choose it themselves: keep the slot beside the token of a message. Where publishing blocks until it is
+	// acknowledged, give each message a goroutine that publishes and then calls Done. The acknowledgement may
+	// come before the publishing call has returned.
 	it.client.OnAcknowledged = func(id uint16) {
 		sink.Done(uint32(id)-1, driver.StatusOK)
 		select {
@@ -95,7 +96,12 @@ func (it *myDriver) Drive(source driver.Source, sink driver.Sink) error {
 		}
 	}
 	it.client.OnMessage = func(payload []byte) { sink.Received(payload, driver.NoFilter, 0) }
-	it.client.OnLost = func(cause error) { it.lost <- network(cause) }
+	it.client.OnLost = func(cause error) {
+		select {
+		case it.lost <- network(cause):
+		default: // the first one counts; a library may tell it several times
+		}
+	}
 	it.client.Start()
 
 	timer := time.NewTimer(0)

@@ -101,7 +101,9 @@ impl Driver for MyDriver {
         // YOUR LIBRARY: its callbacks. Completions and arrivals may be reported from any of its threads. How
         // do you find the slot when an acknowledgement comes? tiny_mqtt takes the packet identifier from its
         // caller. Most libraries choose it themselves: keep the slot beside the token or future of a message,
-        // else in an array by packet identifier. The acknowledgement may come before publish() has returned.
+        // else in an array by packet identifier. The acknowledgement may come before publish() has returned. A
+        // library on tokio whose publish() is a future: a runtime with one worker thread, and for each message
+        // a task that awaits it and completes the slot; Completions may be copied into it.
         self.reading = Some(std::thread::spawn(move || {
             let end = reader.run(|event| match event {
                 tiny_mqtt::Event::Acknowledged(id) => completions.done(id.wrapping_sub(1)),
