@@ -38,6 +38,15 @@ support::Result<Json> read_json(const fs::path& file) {
     return support::parse_json(*text, file.string());
 }
 
+support::Result<void> check_format(std::string_view format, const fs::path& where) {
+    if (format == kResultsFormat)
+        return {};
+    return Error{ErrorCode::wrong_input,
+                 fmt::format("'{}' has the format '{}', this mqcore reads '{}'", where.string(),
+                             support::brief(format), kResultsFormat),
+                 {}};
+}
+
 } // namespace
 
 support::Result<ResultStore> ResultStore::create(const fs::path& wanted, const fs::path& parent,
@@ -138,12 +147,8 @@ support::Result<Json> read_manifest(const fs::path& folder) {
             ErrorCode::wrong_input,
             fmt::format("'{}' is no results folder: {}", folder.string(), manifest.error().message),
             {}};
-    const std::string format = support::text_or(*manifest, "format", "");
-    if (format != kResultsFormat)
-        return Error{ErrorCode::wrong_input,
-                     fmt::format("'{}' has the format '{}', this mqcore reads '{}'",
-                                 folder.string(), support::brief(format), kResultsFormat),
-                     {}};
+    if (const auto fine = check_format(support::text_or(*manifest, "format", ""), folder); !fine)
+        return fine.error();
     const Json* clients = support::find(*manifest, "clients");
     if (!clients || !clients->is_array())
         return Error{ErrorCode::wrong_input,
@@ -176,12 +181,16 @@ support::Result<void> visit_cells(const fs::path& folder, const Json& manifest,
         support::Result<std::string> text = support::read_file(file);
         if (!text)
             return std::move(text).error();
-        std::string_view runs;
+        std::string_view runs, format;
         std::vector<std::pair<std::string_view, std::vector<std::string_view>>> cells;
         const bool is_whole = support::cut_json(*text, [&](std::string_view key, auto member) {
             runs = key == "runs" ? member : runs;
+            if (key == "format" && member.size() > 1)
+                format = member.substr(1, member.size() - 2); // without its quotes
             return true;
         });
+        if (const auto fine = check_format(format, file); is_whole && !fine)
+            return fine.error();
         const bool has_runs =
             is_whole && support::cut_json(runs, [&](std::string_view, std::string_view run) {
                 std::string_view point;
@@ -202,6 +211,7 @@ support::Result<void> visit_cells(const fs::path& folder, const Json& manifest,
             return Error{
                 ErrorCode::wrong_input, fmt::format("'{}' holds no runs", file.string()), {}};
         }
+        const std::string id = support::text_or(client, "id", "");
         for (const auto& [point, texts] : cells) {
             boost::json::monotonic_resource arena; // freed at once: half the time of the heap
             std::vector<Json> documents;
@@ -211,6 +221,13 @@ support::Result<void> visit_cells(const fs::path& folder, const Json& manifest,
                     support::Result<Json> whole = support::parse_json(*text, file.string());
                     return std::move(whole ? document.error() : whole.error());
                 }
+                if (support::text_or(*document, "client_name", "") != id ||
+                    support::text_or(*document, "point", "").empty())
+                    return Error{ErrorCode::wrong_input,
+                                 fmt::format("'{}' holds a run that is not of '{}' on a point: {}",
+                                             file.string(), id,
+                                             support::brief(support::print_json(*document))),
+                                 {}};
                 documents.push_back(std::move(*document));
             }
             visit(documents);

@@ -25,7 +25,9 @@ struct Folder {
     ~Folder() { fs::remove_all(path); }
 };
 
-support::Json run(const char* point) { return support::JsonObject{{"point", point}}; }
+support::Json run(const char* point, const char* client = "a") {
+    return support::JsonObject{{"client_name", client}, {"point", point}};
+}
 
 support::Json numbered_run(std::size_t number) {
     return support::JsonObject{{"client_name", "a"},
@@ -58,12 +60,12 @@ TEST_CASE("runs are read back by client in the manifest's order") {
                             {"clients", support::JsonArray{support::JsonObject{{"id", "b"}},
                                                            support::JsonObject{{"id", "a"}}}}}));
     REQUIRE(store->add_run("a", run("one")));
-    REQUIRE(store->add_run("b", run("one")));
+    REQUIRE(store->add_run("b", run("one", "b")));
     REQUIRE(store->add_run("a", run("two")));
     const auto campaign = read_campaign(folder.path / "out");
     REQUIRE(campaign);
     REQUIRE(campaign->runs.size() == 3);
-    REQUIRE(campaign->runs[0] == run("one"));
+    REQUIRE(campaign->runs[0] == run("one", "b"));
     REQUIRE(campaign->runs[2] == run("two"));
 }
 
@@ -74,7 +76,7 @@ TEST_CASE("a client whose id no file can have is read back under its id") {
     REQUIRE(store->write_manifest(support::JsonObject{
         {"format", kResultsFormat},
         {"clients", support::JsonArray{support::JsonObject{{"id", "paho:thread@2.1.0"}}}}}));
-    REQUIRE(store->add_run("paho:thread@2.1.0", run("one")));
+    REQUIRE(store->add_run("paho:thread@2.1.0", run("one", "paho:thread@2.1.0")));
     REQUIRE(fs::exists(folder.path / "out" / "paho_thread@2.1.0.json"));
     const auto campaign = read_campaign(folder.path / "out");
     REQUIRE(campaign);
@@ -126,13 +128,37 @@ TEST_CASE("a broken run is named with its line in the file") {
         REQUIRE(support::write_file_atomically(folder.path / name, text));
     };
     write("manifest.json", R"({"format": "mqcore-results/1", "clients": [{"id": "a"}]})");
-    write("a.json", "{\"runs\": [\n{\"point\": \"one\"},\n{\"point\": nul}\n]}");
+    write("a.json",
+          "{\"format\": \"mqcore-results/1\", \"runs\": [\n{\"client_name\": \"a\", \"point\": "
+          "\"one\"},\n{\"point\": nul}\n]}");
     CHECK(read_campaign(folder.path).error().message.find("a.json:3:") != std::string::npos);
     write("a.json", "{\"runs\": [");
     CHECK(read_campaign(folder.path).error().message.find("not a JSON document") !=
           std::string::npos);
-    write("a.json", "{\"client\": \"a\"}");
+    write("a.json", R"({"format": "mqcore-results/1", "client": "a"})");
     CHECK(read_campaign(folder.path).error().message.find("holds no runs") != std::string::npos);
+}
+
+TEST_CASE("a client's file of another format and runs of somebody else are one clear line each") {
+    Folder folder;
+    const auto refusal_of = [&](const std::string& text) {
+        REQUIRE(support::write_file_atomically(folder.path / "a.json", text));
+        const auto refused = read_campaign(folder.path);
+        REQUIRE_FALSE(refused);
+        return refused.error().message;
+    };
+    REQUIRE(support::write_file_atomically(
+        folder.path / "manifest.json",
+        R"({"format": "mqcore-results/1", "clients": [{"id": "a"}]})"));
+    const std::string name = (folder.path / "a.json").string();
+    CHECK(refusal_of(R"({"format": "mqcore-results/9", "runs": []})") ==
+          "'" + name + "' has the format 'mqcore-results/9', this mqcore reads 'mqcore-results/1'");
+    CHECK(refusal_of(R"({"runs": []})").find("has the format ''") != std::string::npos);
+    const std::string wrong = "'" + name + "' holds a run that is not of 'a' on a point: ";
+    for (const char* one : {R"({"client_name":"b","point":"one"})", R"({"client_name":"a"})",
+                            R"({"client_name":"a","point":7})", "{}", "1", "null", "[]"})
+        CHECK(refusal_of(R"({"format": "mqcore-results/1", "runs": [)" + std::string(one) + "]}") ==
+              wrong + one);
 }
 
 TEST_CASE("a client whose id leads out of the folder is refused") {
@@ -174,7 +200,6 @@ TEST_CASE("a reopened folder keeps what is in it, byte for byte, and takes furth
             {"format", kResultsFormat},
             {"clients", support::JsonArray{support::JsonObject{{"id", "a"}}}}}));
         support::Json first = run("one");
-        first.as_object()["client_name"] = "a";
         first.as_object()["value"] = 0.1 + 0.2;
         REQUIRE(store->add_run("a", first));
         const auto other = ResultStore::reopen(out);
