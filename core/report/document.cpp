@@ -20,7 +20,8 @@ constexpr std::string_view kDirections[] = {"higher", "lower", "none"};
 constexpr verdict::Load kLoads[] = {verdict::Load::capacity, verdict::Load::fixed,
                                     verdict::Load::idle};
 
-// What people choose a client by, on points of any kind: what a history shows and a place is given for.
+// What people choose a client by, on points of any kind; of each load's own, a place is given and a history
+// is shown.
 constexpr std::string_view kTellingMetrics[] = {
     "rate",           "cpu_us_per_message", "rss_peak_kib", "transit_p50_us",
     "transit_p99_us", "since_due_p99_us",   "connect_us"};
@@ -246,10 +247,14 @@ JsonObject campaign_summary(const Json& manifest, std::span<const Cell> cells) {
     JsonArray all;
     for (const Cell& cell : cells) {
         JsonObject metrics;
-        for (const std::string_view id : kTellingMetrics)
+        for (const std::string_view id : ranked_metrics(load_of(cell.spec)))
             if (const auto found = cell.metrics.find(std::string(id));
-                found != cell.metrics.end() && found->second.value)
-                metrics[id] = *found->second.value;
+                found != cell.metrics.end() && found->second.value) {
+                JsonArray value{*found->second.value};
+                if (const auto interval = verdict::interval_of(found->second))
+                    value.insert(value.end(), {interval->low, interval->high});
+                metrics[id] = std::move(value);
+            }
         all.push_back(JsonObject{{"client", cell.client},
                                  {"point", cell.point},
                                  {"status", verdict::name_of(cell.status)},

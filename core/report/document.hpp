@@ -30,7 +30,8 @@ std::vector<PercentileStep> percentile_curve(const measure::Histogram& histogram
 support::JsonObject campaign_document(const support::Json& manifest, const support::Json& standing,
                                       std::span<const verdict::Cell> cells);
 
-// What a history needs of a campaign: who, when, and each cell's most telling numbers.
+// What a history needs of a campaign: who, when, and each cell's most telling metrics, as [value] or
+// [value, low, high] with an interval.
 support::JsonObject campaign_summary(const support::Json& manifest,
                                      std::span<const verdict::Cell> cells);
 

@@ -26,6 +26,22 @@ constexpr const char* kMarker = ".mqcore-site";
 constexpr std::string_view kMarkerText =
     "Made by 'mqcore report', which may replace this folder.\n";
 
+// What the page shows of every campaign; a manifest that mqcore wrote has all of it.
+constexpr std::string_view kNeeded[] = {
+    "id",      "created", "state",     "comparable", "not_comparable_because",
+    "mqcore",  "profile", "scenarios", "points",     "clients",
+    "refused", "machine", "cores",     "broker"};
+
+Result<void> check_manifest(const fs::path& folder, const Json& manifest) {
+    for (const std::string_view key : kNeeded)
+        if (!support::find(manifest, key))
+            return Error{ErrorCode::wrong_input,
+                         fmt::format("'{}' is not a whole campaign: its manifest has no '{}'",
+                                     folder.string(), key),
+                         {}};
+    return {};
+}
+
 bool is_campaign(const fs::path& folder) { return fs::exists(folder / "manifest.json"); }
 
 bool is_our_site(const fs::path& folder) {
@@ -117,6 +133,8 @@ Result<JsonObject> add_campaign(const fs::path& folder, const fs::path& site) {
     Result<Json> manifest = campaign::read_manifest(folder);
     if (!manifest)
         return std::move(manifest).error();
+    if (const Result<void> whole = check_manifest(folder, *manifest); !whole)
+        return whole.error();
     const Result<Json> standing = campaign::read_standing(folder);
     if (!standing)
         return standing.error();

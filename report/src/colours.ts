@@ -5,8 +5,8 @@
 import type { Index } from "./data";
 
 const COLOURS = 8;
-const SYMBOLS = ["●", "■", "▲", "◆", "▼", "★", "✚"];
-export const PLOT_SYMBOLS = ["circle", "square", "triangle", "diamond", "triangle2", "star", "cross"] as const;
+const SYMBOLS = ["●", "■", "▲", "◆", "⬢", "★", "✚"];
+export const PLOT_SYMBOLS = ["circle", "square", "triangle", "diamond", "hexagon", "star", "cross"] as const;
 const DASHES = ["", "6 3", "2 2", "8 3 2 3", "10 4", "4 2 1 2", "1 3"];
 
 let order: string[] = [];

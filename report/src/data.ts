@@ -82,7 +82,7 @@ export interface Manifest {
   state: string;
   comparable: boolean;
   not_comparable_because: string[];
-  mqcore: { version: string };
+  mqcore: { version: string; revision?: string; programs?: Record<string, string> };
   profile: { name: string; warmup_ns: number; window_ns: number; drain_ns: number; runs: number };
   scenarios: { suite: string; title: string; file: string; sha256: string }[];
   points: Point[];
@@ -92,7 +92,9 @@ export interface Manifest {
   cores: { cpus: Record<string, number[]>; shares_cores: boolean; sharing: string };
   broker: { version: string; managed?: boolean; config?: string } & Record<string, unknown>;
   ceilings?: { qos: number; protocol: string; payload_bytes: number; rate: number; receive_offer: number }[];
+  acknowledgement?: { qos: number; payload_bytes: number; unavailable?: string; mean_ns?: number; p50_ns?: number; p99_ns?: number; max_ns?: number } | null;
   harness_floor?: {
+    unavailable?: Record<string, string>;
     rows?: {
       client: string;
       clients: string[];
@@ -144,7 +146,7 @@ export interface Summary {
   comparable: boolean;
   not_comparable_because: string[];
   standing: Standing;
-  cells: { client: string; point: string; status: Status; metrics: Record<string, number> }[];
+  cells: { client: string; point: string; status: Status; metrics: Record<string, [value: number, low?: number, high?: number]> }[];
 }
 
 export interface Index {

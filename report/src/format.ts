@@ -13,6 +13,7 @@ export function short(value: number): string {
 
 export function duration(ns: number): string {
   const units: [number, string][] = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
+  if (ns === 0) return "0";
   const [factor, unit] = units.find(([each]) => ns >= each) ?? [1, "ns"];
   return `${short(ns / factor)} ${unit}`;
 }
@@ -40,8 +41,16 @@ export const DIRECTIONS = {
 // Memory is told in KiB and shown in MiB.
 export const unitOf = (entry: MetricEntry) => (entry.unit === "KiB" ? "MiB" : entry.unit);
 
+// The unit, unless the title says it.
 export const unitAndDirection = (entry: MetricEntry) =>
-  [unitOf(entry), DIRECTIONS[entry.direction]].filter(Boolean).join(", ");
+  [entry.title.includes(unitOf(entry)) ? "" : unitOf(entry), DIRECTIONS[entry.direction]].filter(Boolean).join(", ");
+
+// "79.1 – 81.0 µs", the unit said once where both have it.
+export function span(low: number, high: number, unit: string): string {
+  const [from, to] = [value(low, unit), value(high, unit)];
+  const symbol = / [^ ]*$/.exec(to)?.[0] ?? "";
+  return `${symbol && from.endsWith(symbol) ? from.slice(0, -symbol.length) : from} – ${to}`;
+}
 
 export const bytes = (count: number) =>
   count < 1024 ? `${count} B`

@@ -128,7 +128,12 @@ async function show(isMove: boolean): Promise<void> {
   const model = await load(key);
   if (!model) return fail(`The data of campaign '${key}' could not be loaded: data/${key}.js is not there or is broken.`);
 
-  const made = pageOf(model, index, isOfCampaign ? parts.slice(2) : parts);
+  let made: Page;
+  try {
+    made = pageOf(model, index, isOfCampaign ? parts.slice(2) : parts);
+  } catch (error) { // a key that every campaign has is missing: say so instead of nothing
+    return fail(`This page cannot be made of what campaign '${key}' holds: ${error instanceof Error ? error.message : error}`);
+  }
   const title = h("h1", { tabindex: -1 }, made.title);
   const main = h("main", { id: "main" });
   append(main, [isOfCampaign && labels(model), title, made.body]);

@@ -88,9 +88,18 @@ export class Model {
   hasPlaces(point: Point, id: string): boolean {
     return this.validCells(point).some((cell) => cell.metrics[id]?.place);
   }
-  // Those of which no client is certainly ahead, best first. None of them can be told from another.
+  // Rates that another party limited: what the client can do is at least this.
+  bound(cells: Cell[], id: string): Cell[] {
+    return id === "rate" ? cells.filter((cell) => BOUND_ELSEWHERE.some((flag) => flag in cell.flags)) : [];
+  }
+  // Those of which no client is certainly ahead, best first; none of them can be told from another. Who met
+  // another party's limit might be faster than whoever came before it.
   firsts(point: Point, id: string): Cell[] {
-    return this.ranked(this.validCells(point), id).filter((cell) => cell.metrics[id]?.place?.[0] === 1);
+    const placed = this.ranked(this.validCells(point), id).filter((cell) => cell.metrics[id]?.place);
+    const leads = placed.filter((cell) => cell.metrics[id]?.place?.[0] === 1);
+    const bound = this.bound(placed, id);
+    return leads.some((cell) => bound.includes(cell))
+      ? placed.filter((cell) => leads.includes(cell) || bound.includes(cell)) : leads;
   }
   isControl(client: string): boolean {
     return this.clients.some((each) => each.id === client && each.control_of);

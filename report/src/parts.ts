@@ -3,7 +3,7 @@
 import type { Cell, Control, Metric, MetricEntry, Point } from "./data";
 import { colourOf, symbolOf } from "./colours";
 import { type Child, h, joined, route } from "./dom";
-import { DIRECTIONS, metricText, plural, unitAndDirection, value } from "./format";
+import { DIRECTIONS, metricText, plural, span, unitAndDirection, value } from "./format";
 import type { Model } from "./model";
 
 export const pointLink = (model: Model, id: string) =>
@@ -35,6 +35,7 @@ export function facts(rows: [string, Child][]): HTMLElement {
 export interface Column {
   title: Child;
   isNumber?: boolean;
+  isText?: boolean; // long enough to be wrapped
   isHeader?: boolean; // names its row; without any the first column does
 }
 export interface Row {
@@ -42,15 +43,17 @@ export interface Row {
   cells: (Child | { text: Child; sort: number | null })[];
 }
 
-// A table whose numbers' columns sort when their title is pressed.
-export function table(caption: Child, columns: Column[], rows: Row[]): HTMLElement {
+// A table whose numbers' columns sort when their title is pressed. A stacked one turns its rows into blocks
+// where the page is narrow.
+export function table(caption: Child, columns: Column[], rows: Row[], look: "" | "stacked" = ""): HTMLElement {
   const header = Math.max(0, columns.findIndex((column) => column.isHeader));
   const body = h("tbody", {}, rows.map((row) =>
     h("tr", { id: row.id }, row.cells.map((cell, at) => {
       const sortable = isSortable(cell);
       const content: Child = sortable ? cell.text : (cell as Child);
       const attributes = {
-        class: columns[at]?.isNumber ? "number" : null,
+        class: columns[at]?.isNumber ? "number" : columns[at]?.isText ? "text" : null,
+        "data-title": look === "stacked" && columns[at]?.title ? textOf(columns[at]?.title) : null,
         "data-sort": sortable ? (cell.sort === null ? "" : cell.sort) : null,
       };
       return at === header ? h("th", { scope: "row", ...attributes }, content) : h("td", attributes, content);
@@ -61,12 +64,13 @@ export function table(caption: Child, columns: Column[], rows: Row[]): HTMLEleme
     if (isSorted) {
       const button = h("button", { type: "button", class: "sort", "aria-label": `sort by ${title.textContent}` }, "↕");
       button.addEventListener("click", () => sortRows(body, head, at));
-      title.appendChild(button);
+      const second = title.querySelector(".second") ?? title.appendChild(h("span", { class: "second" }));
+      second.appendChild(button);
     }
     return title;
   }));
   return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": textOf(caption) },
-    h("table", {}, h("caption", {}, caption), h("thead", {}, head), body));
+    h("table", { class: look || null }, h("caption", {}, caption), h("thead", {}, head), body));
 }
 
 const textOf = (child: Child) => h("span", {}, child).textContent ?? "";
@@ -95,8 +99,8 @@ export function metricTitle(model: Model, id: string): Child {
   const arrow = { higher: "↑", lower: "↓", none: "" }[entry.direction];
   return [
     h("a", { href: route("c", model.key, "methodology", id), title: `${entry.says} (${unitAndDirection(entry)})` }, entry.title),
-    arrow && h("span", { class: "direction", title: DIRECTIONS[entry.direction] }, ` ${arrow}`,
-      h("span", { class: "hidden" }, ` ${DIRECTIONS[entry.direction]}`)),
+    h("span", { class: "second" }, arrow && h("span", { class: "direction", title: DIRECTIONS[entry.direction] }, ` ${arrow}`,
+      h("span", { class: "hidden" }, ` ${DIRECTIONS[entry.direction]}`))),
   ];
 }
 
@@ -120,10 +124,7 @@ export function metricCell(model: Model, cell: Cell, id: string): { text: Child;
 
 export const spreadText = (metric: Metric, entry: MetricEntry): string => {
   const [low, high] = metric.interval ?? [metric.lowest, metric.highest];
-  if (low === undefined || high === undefined) return "";
-  const [from, to] = [value(low, entry.unit), value(high, entry.unit)];
-  const unit = / [^ ]*$/.exec(to)?.[0] ?? ""; // said once where both have it
-  return `${metric.interval ? "" : "runs "}${unit && from.endsWith(unit) ? from.slice(0, -unit.length) : from} – ${to}`;
+  return low === undefined || high === undefined ? "" : `${metric.interval ? "" : "runs "}${span(low, high, entry.unit)}`;
 };
 
 // What of a value is mqcore's own, where that matters.
@@ -167,18 +168,14 @@ export function explained(model: Model, metricIds: string[], flagIds: string[] =
       model.methodology.runs_for_interval, ". #: the places that a client may hold; those of clients that cannot be told apart overlap."));
 }
 
-// Who may be first, in one sentence; nothing where the runs bear no ranking.
-export function firstsText(model: Model, point: Point, id: string): Child {
-  const firsts = model.firsts(point, id);
-  const [first] = firsts;
-  if (!first) return null;
-  const title = model.metric(id).title;
-  if (firsts.length > 1)
-    return [`By ${title} indistinguishable, and no client certainly ahead of them: `,
-      joined(firsts.map((cell) => clientLink(model, cell.client)), ", "), "."];
-  return [clientLink(model, first.client), first.metrics[id]?.place?.[1] === 1
-    ? ` is certainly first by ${title}.` : `: no client is certainly ahead of it by ${title}.`];
-}
+// Who may be first by each of the metrics; nothing where the runs bear no ranking.
+export const firstsTexts = (model: Model, point: Point, ids: string[]): Child[] =>
+  ids.filter((id) => model.hasPlaces(point, id)).map((id) => {
+    const firsts = model.firsts(point, id);
+    const isCertain = firsts.length === 1 && firsts[0]?.metrics[id]?.place?.[1] === 1;
+    return [h("b", {}, model.metric(id).title), ": ", joined(firsts.map((cell) => clientLink(model, cell.client)), ", "),
+      isCertain ? " certainly first" : firsts.length > 1 ? " indistinguishable, no client certainly ahead of them" : ", no client certainly ahead"];
+  });
 
 export const ratioText = (ratio: number, [low, high]: [number, number]) => {
   const percent = (each: number) => `${each < 1 ? "−" : "+"}${Math.abs(100 * (each - 1)).toFixed(1)} %`;

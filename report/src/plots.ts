@@ -45,6 +45,9 @@ function figure(caption: Child, label: string, draw: Draw, clients: string[]): H
 
 const STYLE = { background: "none", color: "inherit", fontFamily: "inherit", fontSize: "12px", overflow: "visible" };
 
+// Round ticks in the unit that is shown.
+const scaleOf = (entry: MetricEntry) => (entry.unit === "KiB" ? 1 / 1024 : 1);
+
 const nameMargin = (names: string[]) => 16 + 7 * Math.max(...names.map((name) => name.length));
 
 // One bar a client from 0, best first, with its interval, or the range of runs that are too few for one.
@@ -56,9 +59,11 @@ export function bars(model: Model, cells: Cell[], id: string): HTMLElement | nul
     return metric?.value == null ? [] : [{ value: metric.value, low, high, client: cell.client }];
   });
   if (rows.length === 0) return null;
-  const scale = entry.unit === "KiB" ? 1 / 1024 : 1;
+  const scale = scaleOf(entry);
   const text = (row: { value: number }) => value(row.value, entry.unit);
-  return figure([h("b", {}, entry.title), ` ${unitAndDirection(entry)}`],
+  const spread = rows.some((row) => row.low !== undefined)
+    && (cells.some((cell) => cell.metrics[id]?.interval) ? "; the line is the interval" : "; the line spans the runs");
+  return figure([h("b", {}, entry.title), ` ${unitAndDirection(entry)}`, spread],
     `Bars: ${entry.title}, ${unitAndDirection(entry)}.`, (width) => Plot.plot({
       width, height: 34 + 26 * rows.length, marginLeft: nameMargin(rows.map((row) => row.client)), marginRight: 80,
       marginTop: 4, style: STYLE,
@@ -118,6 +123,8 @@ export interface Sample {
   client: string;
   x: number | string;
   value: number;
+  low?: number; // its interval
+  high?: number;
   isHollow?: boolean;
 }
 
@@ -127,6 +134,7 @@ export function lines(entry: MetricEntry, samples: Sample[], xLabel: string, isL
   const clients = [...new Set(samples.map((sample) => sample.client))];
   const isTime = entry.unit === "µs" || entry.unit === "ms";
   const xs = [...new Set(samples.map((sample) => sample.x))];
+  const scale = scaleOf(entry);
   const isNumber = typeof xs[0] === "number";
   const isLog = isTime && Math.max(...samples.map((s) => s.value)) > 5 * Math.min(...samples.map((s) => s.value));
   return figure([h("b", {}, entry.title), ` ${unitAndDirection(entry)}`, isLog && ", logarithmic"],
@@ -135,11 +143,13 @@ export function lines(entry: MetricEntry, samples: Sample[], xLabel: string, isL
       x: { type: isNumber ? (isLogarithmic ? "log" : "linear") : "point", label: xLabel, labelArrow: "none", labelOffset: 38,
         ticks: isNumber ? (xs as number[]) : undefined, grid: true, inset: 12,
         tickFormat: (x: number | string) => x.toLocaleString("en-US") },
-      y: { type: isLog ? "log" : "linear", zero: !isLog, label: null, grid: true, ticks: 4,
-        tickFormat: (number: number) => value(number, entry.unit) },
+      y: { type: isLog ? "log" : "linear", zero: !isLog, label: null, grid: true, ticks: 4, transform: (number: number) => number * scale,
+        tickFormat: (number: number) => value(number / scale, entry.unit) },
       marks: clients.flatMap((client) => {
         const own = samples.filter((sample) => sample.client === client);
         return [
+          Plot.ruleX(own.filter((sample) => sample.low !== undefined && (!isLog || sample.low > 0)),
+            { x: "x", y1: "low", y2: "high", stroke: colourOf(client), strokeOpacity: 0.6 }),
           Plot.line(own, { x: "x", y: "value", stroke: colourOf(client), strokeWidth: 2, strokeDasharray: dashOf(client) }),
           Plot.dot(own, { x: "x", y: "value", stroke: colourOf(client), r: 4, symbol: plotSymbolOf(client),
             fill: (sample: Sample) => (sample.isHollow ? "none" : colourOf(client)),

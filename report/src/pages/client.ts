@@ -23,7 +23,7 @@ function cellsTable(model: Model, client: string, load: Load): Child {
   const columns = model.columns(load).filter((id) => cells.some((cell) => cell.metrics[id]));
   return [h("h2", {}, LOADS[load].title),
     table(LOADS[load].says,
-      [{ title: "point" }, ...columns.map((id) => ({ title: metricTitle(model, id), isNumber: true })), { title: "#", isNumber: true }, { title: "flags" }],
+      [{ title: "point" }, ...columns.map((id) => ({ title: metricTitle(model, id), isNumber: true })), { title: "#", isNumber: true }, { title: "flags", isText: true }],
       cells.map((cell) => {
         const point = model.point(cell.point);
         const place = placeCell(model, cell, lead);

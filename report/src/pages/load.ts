@@ -2,9 +2,8 @@
 
 import type { Point } from "../data";
 import { type Child, h, joined } from "../dom";
-import { metricText } from "../format";
 import { type Model } from "../model";
-import { clientName, explained, metricTitle, note, pointLink, table } from "../parts";
+import { clientName, explained, metricCell, metricTitle, note, pointLink, table } from "../parts";
 import { lines, type Sample } from "../plots";
 
 const METRICS = ["cpu_us_per_message", "cpu_percent", "transit_p50_us", "transit_p99_us", "since_due_p99_us", "lag_p99_us", "rss_peak_kib"];
@@ -24,8 +23,9 @@ function curve(model: Model, points: Point[]): Child {
   const metrics = METRICS.filter((id) => points.some((point) => model.validCells(point).some((cell) => cell.metrics[id])));
   const samples = (id: string): Sample[] => clients.flatMap((client) => points.flatMap((point) => {
     const cell = model.cell(client.id, point.id);
-    const value = cell?.status === "valid" ? cell.metrics[id]?.value : null;
-    return value == null ? [] : [{ client: client.id, x: point.rate ?? 0, value }];
+    const metric = cell?.status === "valid" ? cell.metrics[id] : undefined;
+    return metric?.value == null ? []
+      : [{ client: client.id, x: point.rate ?? 0, value: metric.value, low: metric.interval?.[0], high: metric.interval?.[1] }];
   }));
   const ratio = (points[points.length - 1]?.rate ?? 1) / (points[0]?.rate ?? 1);
   return [
@@ -37,7 +37,7 @@ function curve(model: Model, points: Point[]): Child {
       clients.flatMap((client) => points.map((point) => {
         const cell = model.cell(client.id, point.id);
         return { cells: [clientName(client.id), { text: `${(point.rate ?? 0).toLocaleString("en-US")} /s`, sort: point.rate },
-          ...metrics.map((id) => (cell?.status === "valid" ? metricText(cell.metrics[id], model.metric(id)) : cell?.status ?? "not run"))] };
+          ...metrics.map((id) => (cell?.status === "valid" ? metricCell(model, cell, id) : cell?.status.replace("_", " ") ?? "not run"))] };
       }))),
   ];
 }

@@ -41,12 +41,8 @@ interface Answer {
 
 function evidenceOf(model: Model, point: Point, metric: string): Evidence {
   const cells = model.ranked(model.validCells(point), metric).filter((cell) => cell.metrics[metric]?.place);
-  const bound = metric === "rate" ? cells.filter((cell) => BOUND_ELSEWHERE.some((flag) => flag in cell.flags)) : [];
-  const leads = (cell: Cell) => cell.metrics[metric]?.place?.[0] === 1;
-  // Who met the broker's limit might be faster than whoever came before it.
-  const isOpen = bound.some(leads);
-  const firsts = cells.filter((cell) => leads(cell) || (isOpen && bound.includes(cell)));
-  return { point, firsts, behind: cells.filter((cell) => !firsts.includes(cell)), bound };
+  const firsts = model.firsts(point, metric);
+  return { point, firsts, behind: cells.filter((cell) => !firsts.includes(cell)), bound: model.bound(cells, metric) };
 }
 
 function answerOf(model: Model, theme: Theme): Answer {
@@ -73,7 +69,7 @@ function sentence(model: Model, { theme, evidence, unbeaten, unranked }: Answer)
     return unranked.length === 0 ? "The data cannot answer it: no client has a valid run."
       : "The data cannot answer it: too few valid runs for an interval, so no client is known to be ahead of another.";
   if (unbeaten.length === 0)
-    return "It depends on the point: on each some client is certainly ahead of this or that one, and none stays unbeaten on all.";
+    return `It depends on the point: on at least one of the ${evidence.length}, each client is certainly behind another.`;
   if (unbeaten.length > 1)
     return [clients(model, unbeaten), `: indistinguishable, and no client certainly ahead of them, ${onAll}.`];
   return [clients(model, unbeaten), alone === evidence.length ? `: certainly first ${onAll}.`
@@ -88,7 +84,7 @@ function standing(model: Model, cell: Cell, metric: string): Child {
   const entry = model.metric(metric);
   const own = cell.metrics[metric];
   const spread = own ? spreadText(own, entry) : "";
-  return h("div", { class: "standing" }, h("span", { class: "place" }, placeCell(model, cell, metric).text), " ",
+  return h("div", { class: "standing" }, own?.place && [h("span", { class: "place" }, placeCell(model, cell, metric).text), " "],
     clientName(cell.client), " ", metricText(own, entry), spread && h("span", { class: "range" }, ` ${spread}`));
 }
 
@@ -118,11 +114,11 @@ function conclusion(model: Model, answer: Answer): Child {
   const isFolded = evidence.length > SHOWN_POINTS && answer.unbeaten.length > 0;
   const rows = (some: Evidence[]) => table("Place, value and interval; best first.",
     [{ title: "point" }, { title: "no client certainly ahead" }, { title: "certainly behind another" },
-      ...(flagged.length > 0 ? [{ title: "mind" }] : [])],
+      ...(flagged.length > 0 ? [{ title: "mind", isText: true }] : [])],
     some.map(({ point, firsts, behind }) => ({
       cells: [pointLink(model, point.id), standingsCell(model, point, firsts, theme.metric),
         standingsCell(model, point, behind, theme.metric), ...(flagged.length > 0 ? [mind(model, point)] : [])],
-    })));
+    })), "stacked");
   return h("section", { class: "conclusion" },
     h("h3", {}, theme.title, h("span", { class: "unit" }, " ", metricTitle(model, theme.metric))),
     h("p", { class: "answer" }, sentence(model, answer)),
@@ -131,11 +127,11 @@ function conclusion(model: Model, answer: Answer): Child {
     evidence.length > 0 && (isFolded
       ? [rows(evidence.slice(0, 1)), folded(`The other ${evidence.length - 1} points`, rows(evidence.slice(1)))] : rows(evidence)),
     unranked.length > 0 && table("Not ranked: what was seen, best first, which may be chance.",
-      [{ title: "point" }, { title: "seen" }, { title: "mind" }],
+      [{ title: "point" }, { title: "seen" }, { title: "mind", isText: true }],
       unranked.map((point) => ({
         cells: [pointLink(model, point.id),
           standingsCell(model, point, model.ranked(model.validCells(point), theme.metric), theme.metric), mind(model, point)],
-      }))));
+      })), "stacked"));
 }
 
 // On how many points of each question a client may be first: all conclusions at a glance.
@@ -208,7 +204,7 @@ function pointsTable(model: Model, load: Load): Child {
   const points = model.pointsOf(load);
   return points.length > 0 && table([h("b", {}, LOADS[load].title), `: ${LOADS[load].says}`],
     [{ title: "point" }, { title: "in words" }, { title: "question" }],
-    points.map((point) => ({ cells: [pointLink(model, point.id), model.campaign.points_in_words[point.id], point.question] })));
+    points.map((point) => ({ cells: [pointLink(model, point.id), model.campaign.points_in_words[point.id], point.question] })), "stacked");
 }
 
 const machineText = (machine: Record<string, unknown>): string =>
@@ -252,7 +248,7 @@ export function overview(model: Model): Child {
         const valid = model.points.filter((point) => model.cell(client.id, point.id)?.status === "valid").length;
         return { cells: [clientLink(model, client.id), client.library, model.versionOf(client) || "not known", client.summary,
           { text: `${valid} of ${model.points.length}`, sort: valid }] };
-      })),
+      }), "stacked"),
     explained(model, [...new Set(answers.map(({ theme }) => theme.metric))]),
   ];
 }

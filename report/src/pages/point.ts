@@ -3,8 +3,8 @@
 import type { Cell, Point } from "../data";
 import { type Child, h, joined } from "../dom";
 import { metricText, unitOf } from "../format";
-import { BARS, BOUND_ELSEWHERE, LOADS, loadOf, type Model } from "../model";
-import { clientLink, clientName, controlTexts, explained, firstsText, flagNames, flagsOf, list, metricCell, metricTitle, note, placeCell, table, whyNotValid } from "../parts";
+import { BARS, LOADS, loadOf, type Model } from "../model";
+import { clientLink, clientName, controlTexts, explained, firstsTexts, flagNames, flagsOf, list, metricCell, metricTitle, note, placeCell, table, whyNotValid } from "../parts";
 import { bars, percentileCurves } from "../plots";
 
 const CURVES: [string, string][] = [
@@ -18,16 +18,16 @@ const CURVES: [string, string][] = [
 // What the runs bear: who may be first, and what keeps more from being said.
 function findings(model: Model, point: Point, cells: Cell[], lead: string): Child[] {
   const regimes = new Set(cells.map((cell) => cell.regime).filter(Boolean));
-  const bound = cells.filter((cell) => BOUND_ELSEWHERE.some((flag) => flag in cell.flags));
+  const bound = model.bound(cells, lead);
   const differences = controlTexts(model, model.controls(point));
-  const firsts = firstsText(model, point, lead);
+  const firsts = firstsTexts(model, point, model.columns(loadOf(point)));
   return [
-    firsts ? note("plain", firsts)
+    firsts.length > 0 ? note("plain", h("p", {}, "What the runs bear, by"), list(firsts))
       : cells.length > 1 && !model.hasFewRuns() && note("plain", `Not ranked: no two clients have ${model.methodology.runs_for_interval} valid runs in common blocks. The order is what was seen, which may be chance.`),
     differences.length > 0 && note("warning", list(differences)),
     regimes.size > 1 && note("warning", "The clients met the schedule in different regimes (", [...regimes].join(", "),
       "): their lags and costs do not compare."),
-    bound.length > 0 && lead === "rate" && note("warning", "Not the client's own limit, but the broker's or the offer's: ",
+    bound.length > 0 && note("warning", "Not the client's own limit, but the broker's or the offer's: ",
       joined(bound.map((cell) => clientName(cell.client)), ", "), ". Their order among each other says nothing about the clients."),
   ];
 }
@@ -82,11 +82,11 @@ export function pointPage(model: Model, id: string, chosen?: string): Child {
     cells.length > 0 && [
       table(`Best ${model.metric(lead).title} first.`,
         [...(hasPlaces ? [{ title: "#", isNumber: true }] : []), { title: "client", isHeader: true }, ...columns.map((metric) => ({ title: metricTitle(model, metric), isNumber: true })),
-          { title: "valid runs", isNumber: true }, ...(hasRegime ? [{ title: "regime" }] : []), { title: "flags" }],
+          { title: hasRegime ? "valid runs, regime" : "valid runs", isNumber: true }, { title: "flags", isText: true }],
         cells.map((cell) => ({
           id: `cell-${cell.client}`,
           cells: [...(hasPlaces ? [placeCell(model, cell, lead)] : []), clientLink(model, cell.client), ...columns.map((metric) => metricCell(model, cell, metric)),
-            { text: `${cell.valid_runs} of ${cell.runs}`, sort: cell.valid_runs }, ...(hasRegime ? [cell.regime] : []), flagNames(model, cell)],
+            { text: [`${cell.valid_runs} of ${cell.runs}`, cell.regime && h("span", { class: "range" }, cell.regime)], sort: cell.valid_runs }, flagNames(model, cell)],
         }))),
       h("div", { class: "plots" }, BARS[load].filter(has).map((metric) => bars(model, cells, metric))),
     ],

@@ -126,6 +126,27 @@ TEST_CASE("a campaign that cannot be read is left out beside others, and refused
     CHECK(stage.content("index.html") == "the page"); // the earlier site is still there
 }
 
+TEST_CASE("half a manifest is refused with what it lacks") {
+    const Stage stage;
+    Json manifest = campaign_documents().manifest;
+    manifest.as_object().erase("points");
+    stage.folder.write("results/half/manifest.json", support::print_json(manifest));
+    CHECK(
+        says(stage.write("results/half"), "is not a whole campaign: its manifest has no 'points'"));
+    REQUIRE(stage.write());
+    CHECK(stage.content("data.js").find(R"("left_out":["half"])") != std::string::npos);
+}
+
+TEST_CASE("a campaign that was taken back says so in its data and its line of the index") {
+    const Stage stage;
+    REQUIRE(campaign::mark_standing(stage.path("results") / "one", "retracted", "a shared core"));
+    REQUIRE(stage.write());
+    for (const char* file : {"data.js", "data/one.js"})
+        CHECK(stage.content(file).find(R"("standing":"retracted","reason":"a shared core")") !=
+              std::string::npos);
+    CHECK(fs::exists(stage.path("site") / "raw/one/standing.json"));
+}
+
 TEST_CASE("no campaign, no folder and no page are one clear line each") {
     const Stage stage;
     CHECK(says(stage.write("page"), "holds no campaign"));
