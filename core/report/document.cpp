@@ -130,14 +130,13 @@ JsonObject metrics_json(const Cell& cell, const PointCells& point,
     return metrics;
 }
 
-JsonObject cell_json(const Cell& cell, const PointCells& point, const verdict::Context& context) {
-    JsonObject by_status, flags, curves;
+JsonObject cell_json(const Cell& cell, const PointCells& point, const verdict::Context& context,
+                     JsonObject curves) {
+    JsonObject by_status, flags;
     for (const auto& [status, count] : cell.by_status)
         by_status[verdict::name_of(status)] = count;
     for (const auto& [id, runs] : cell.flags)
         flags[id] = JsonObject{{"runs", runs}, {"detail", cell.flag_details.at(id)}};
-    for (const auto& [name, histogram] : cell.histograms)
-        curves[name] = curve_json(histogram);
     return {{"client", cell.client},
             {"point", cell.point},
             {"status", verdict::name_of(cell.status)},
@@ -224,8 +223,23 @@ JsonObject methodology_document() {
             {"samples_behind", verdict::kSamplesBehind}};
 }
 
+JsonObject curves_of(const Cell& cell) {
+    JsonObject curves;
+    for (const auto& [name, histogram] : cell.histograms)
+        curves[name] = curve_json(histogram);
+    return curves;
+}
+
 JsonObject campaign_document(const Json& manifest, const Json& standing,
                              std::span<const Cell> cells) {
+    std::vector<JsonObject> curves;
+    for (const Cell& cell : cells)
+        curves.push_back(curves_of(cell));
+    return campaign_document(manifest, standing, cells, std::move(curves));
+}
+
+JsonObject campaign_document(const Json& manifest, const Json& standing,
+                             std::span<const Cell> cells, std::vector<JsonObject> curves) {
     JsonObject words;
     if (const Json* list = support::find(manifest, "points"); list && list->is_array())
         for (const Json& point : list->get_array())
@@ -233,8 +247,9 @@ JsonObject campaign_document(const Json& manifest, const Json& standing,
     const std::map<std::string, PointCells> points = by_point(manifest, cells);
     const verdict::Context context = verdict::context_from_manifest(manifest);
     JsonArray all;
-    for (const Cell& cell : cells)
-        all.push_back(cell_json(cell, points.at(cell.point), context));
+    for (std::size_t i = 0; i < cells.size(); ++i)
+        all.push_back(
+            cell_json(cells[i], points.at(cells[i].point), context, std::move(curves[i])));
     return {{"format", kReportFormat},
             {"manifest", manifest},
             {"standing", standing},

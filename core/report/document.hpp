@@ -30,6 +30,12 @@ std::vector<PercentileStep> percentile_curve(const measure::Histogram& histogram
 support::JsonObject campaign_document(const support::Json& manifest, const support::Json& standing,
                                       std::span<const verdict::Cell> cells);
 
+// The same where `cells` keep no histograms, of which each takes 18 KB: their curves, in the same order.
+support::JsonObject curves_of(const verdict::Cell& cell);
+support::JsonObject campaign_document(const support::Json& manifest, const support::Json& standing,
+                                      std::span<const verdict::Cell> cells,
+                                      std::vector<support::JsonObject> curves);
+
 // What a history needs of a campaign: who, when, and each cell's most telling metrics, as [value] or
 // [value, low, high] with an interval.
 support::JsonObject campaign_summary(const support::Json& manifest,

@@ -139,15 +139,19 @@ Result<JsonObject> add_campaign(const fs::path& folder, const fs::path& site) {
     if (!standing)
         return standing.error();
     std::vector<verdict::Cell> cells;
+    std::vector<JsonObject> curves;
     const Result<void> read =
         campaign::visit_cells(folder, *manifest, [&](std::span<const Json> runs) {
             verdict::Cell cell = verdict::aggregate(runs);
-            if (has_pair(*manifest, cell.client, cell.point)) // else no page could show it
-                cells.push_back(std::move(cell));
+            if (!has_pair(*manifest, cell.client, cell.point))
+                return; // no page could show it
+            curves.push_back(curves_of(cell));
+            cell.histograms.clear();
+            cells.push_back(std::move(cell));
         });
     if (!read)
         return read.error();
-    JsonObject document = campaign_document(*manifest, *standing, cells);
+    JsonObject document = campaign_document(*manifest, *standing, cells, std::move(curves));
     document["files"] = copy_raw_files(folder, *manifest, site / "raw" / key);
     write_script(site / "data" / (key + ".js"), "mqcoreCampaign", Json(key),
                  Json(std::move(document)));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <random>
@@ -91,20 +92,25 @@ double median_at(std::span<const double> sorted, std::span<const std::uint32_t> 
 // A value, and how many resamples have it.
 using Resampled = std::vector<std::pair<double, std::size_t>>;
 
+// The value that `before` puts behind `left` resamples. Only so many have to be brought into order.
+template <class Before>
+double value_behind(Resampled& resampled, std::size_t left, Before before) {
+    const auto needed = static_cast<std::ptrdiff_t>(std::min(left + 1, resampled.size()));
+    std::ranges::partial_sort(resampled, resampled.begin() + needed, before);
+    auto one = resampled.begin();
+    for (; left >= one->second; ++one)
+        left -= one->second;
+    return one->first;
+}
+
 Interval stretched(double estimate, Resampled resampled, std::size_t runs) {
-    std::ranges::sort(resampled);
-    const auto at = [&](double share) {
-        auto left =
-            static_cast<std::size_t>(std::lround(share * static_cast<double>(kResamples - 1)));
-        auto one = resampled.begin();
-        for (; left >= one->second; ++one)
-            left -= one->second;
-        return one->first;
-    };
-    const double tail = (1 - kConfidence) / 2;
+    constexpr double kTail = (1 - kConfidence) / 2;
+    const auto tail = static_cast<std::size_t>(std::lround(kTail * (kResamples - 1)));
     const double factor = stretch_of(runs);
-    return {estimate + factor * std::min(at(tail) - estimate, 0.),
-            estimate + factor * std::max(at(1 - tail) - estimate, 0.)};
+    const double low = value_behind(resampled, tail, std::ranges::less{});
+    const double high = value_behind(resampled, tail, std::ranges::greater{});
+    return {estimate + factor * std::min(low - estimate, 0.),
+            estimate + factor * std::max(high - estimate, 0.)};
 }
 
 std::vector<double> sorted(std::span<const double> values) {

@@ -49,6 +49,13 @@ TEST_CASE("the same runs always have the same interval, and it holds the estimat
     CHECK(interval_of_median(values)->contains(median_of(values)));
 }
 
+TEST_CASE("an interval does not depend on the order of the runs") {
+    const std::vector<double> one = {10.2, 9.7, 10.9}, other = {10.9, 10.2, 9.7};
+    CHECK(interval_of_mean(one)->low == Approx(interval_of_mean(other)->low));
+    CHECK(interval_of_mean(one)->high == Approx(interval_of_mean(other)->high));
+    CHECK(*interval_of_median(one) == *interval_of_median(other));
+}
+
 TEST_CASE("runs that all agree have an interval without width") {
     const std::vector<double> values(4, 7.5);
     CHECK(*interval_of_mean(values) == Interval{7.5, 7.5});
