@@ -1,5 +1,6 @@
 #include "peer/served_client.hpp"
 
+#include "measure/payload.hpp"
 #include "peer/topic.hpp"
 
 #include <algorithm>
@@ -21,6 +22,8 @@ constexpr std::size_t kMostUnsentBytes = 16 * 1024 * 1024;
 constexpr std::size_t kMostQueuedBytes = 64 * 1024 * 1024;
 
 constexpr std::uint32_t kPacketIds = 65'535;
+
+constexpr std::size_t kFirstPublishes = 16; // of a connection, in the report
 
 } // namespace
 
@@ -134,6 +137,10 @@ Fault ServedClient::handle_publish(const Frame& frame, Nanoseconds now) {
     payload_bytes_ += publish.payload.size();
     dup_flagged_ += publish.is_dup;
     retained_ += publish.is_retained;
+    if (first_.size() < kFirstPublishes && measure::carries_sequence(publish.payload.size()))
+        first_.push_back(JsonObject{{"topic", publish.topic},
+                                    {"stamp_ns", measure::read_stamp(publish.payload.data())},
+                                    {"sequence", measure::read_sequence(publish.payload.data())}});
 
     bool is_repeated = false;
     if (publish.qos) {
@@ -459,6 +466,7 @@ Json ServedClient::report() const {
         {"with_user_properties", with_user_properties_},
         {"with_topic_alias", with_topic_alias_},
         {"with_empty_topic", with_empty_topic_},
+        {"first", first_},
         {"subscriptions", std::move(subscriptions)},
         {"delivered", JsonArray(delivered_.begin(), delivered_.end())},
         {"unfinished_deliveries", unfinished_deliveries_},

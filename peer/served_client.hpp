@@ -171,6 +171,7 @@ class ServedClient final : private PacketStream::Handler {
     std::uint64_t with_user_properties_ = 0;
     std::uint64_t with_topic_alias_ = 0;
     std::uint64_t with_empty_topic_ = 0;
+    support::JsonArray first_; // publishes, as the report has them
     Fault fault_ = Fault::none;
     std::vector<std::unique_ptr<asio::steady_timer>> timers_;
 };

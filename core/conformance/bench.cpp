@@ -88,9 +88,19 @@ Step Trial::prepare(const measure::WorkerSpec& spec) {
                bench_.options().patience_ns);
 }
 
-Step Trial::connect() {
+Step Trial::connect() { return connect(false); }
+Step Trial::try_connect() { return connect(true); }
+
+Step Trial::connect(bool goes_on) {
     bench_.supervisor().set_phase("connect()");
-    return ask(JsonObject{{"do", "connect"}}, "connected", bench_.options().connect_limit_ns);
+    return ask(JsonObject{{"do", "connect"}, {"go_on", goes_on}}, "connected",
+               bench_.options().connect_limit_ns);
+}
+
+Step Trial::leave(bool destroy) {
+    bench_.supervisor().set_phase(destroy ? "destroy()" : "disconnect()");
+    return ask(JsonObject{{"do", "leave"}, {"destroy", destroy}}, "left",
+               bench_.options().patience_ns);
 }
 
 Step Trial::drive(const measure::Schedule& schedule) {

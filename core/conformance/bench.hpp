@@ -83,12 +83,17 @@ class Trial {
     Step inspect();                                // the library's table, without using it
     Step prepare(const measure::WorkerSpec& spec); // load and create()
     Step connect();
+    // connect() that may fail without an end of the worker: leave() can follow.
+    Step try_connect();
+    // disconnect() where it is connected, then destroy() when told; the worker stays.
+    Step leave(bool destroy);
     Step drive(const measure::Schedule& schedule);
     Step finish(Nanoseconds linger_ns = 0); // disconnect() and destroy(), then the process ends
     // prepare() and connect().
     Step reach_connected(const measure::WorkerSpec& spec);
 
   private:
+    Step connect(bool goes_on);
     Step ask(const Json& order, std::string_view event, Nanoseconds limit_ns);
     Trouble trouble_of(const session::Failure& failure);
 

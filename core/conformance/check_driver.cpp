@@ -39,7 +39,7 @@ std::string why_skipped(const Check& check, const Bench& bench,
 std::vector<CheckText> all_checks() {
     std::vector<CheckText> texts;
     for (const Check* check : every_check())
-        texts.push_back({check->id, check->says});
+        texts.push_back({check->group, check->id, check->says});
     return texts;
 }
 
@@ -69,7 +69,8 @@ Result<CheckReport> check_driver(const std::string& name, const driver::Catalogu
         if (bench.broken())
             return *bench.broken();
         outcomes[check->id] = verdict.outcome;
-        report.results.push_back({.id = std::string(check->id),
+        report.results.push_back({.group = std::string(check->group),
+                                  .id = std::string(check->id),
                                   .says = std::string(check->says),
                                   .outcome = verdict.outcome,
                                   .detail = std::move(verdict.detail)});
@@ -149,7 +150,7 @@ Result<std::vector<const Check*>> chosen_checks(const std::vector<std::string>& 
 
 std::string why_skipped(const Check& check, const Bench& bench,
                         const std::map<std::string_view, Outcome>& outcomes) {
-    if (check.place != Place::library && !bench.subject().has_descriptor)
+    if (check.place > Place::library && !bench.subject().has_descriptor)
         return "without a driver.toml nothing is known of what the driver claims";
     if (check.place == Place::network && bench.subject().descriptor.is_harness_floor)
         return "a null client has no network";

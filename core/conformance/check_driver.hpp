@@ -25,6 +25,8 @@ std::string_view name_of(Outcome outcome); // "pass", "timed-out", ...
 bool is_breach(Outcome outcome);           // fail, crashed, timed_out
 
 struct CheckText {
+    std::string_view
+        group; // "static", "table", "life", "source", "sink", "wire", "claims", "behaviour"
     std::string_view id;   // kebab-case
     std::string_view says; // what holds when it passes
 };
@@ -32,6 +34,7 @@ struct CheckText {
 std::vector<CheckText> all_checks();
 
 struct CheckResult {
+    std::string group;
     std::string id;
     std::string says;
     Outcome outcome = Outcome::pass;
@@ -65,7 +68,7 @@ support::Result<CheckReport> check_driver(const std::string& name,
                                           const driver::Catalogue& catalogue,
                                           const CheckOptions& options);
 
-// {"driver", "library", "conforms", "checks": [{"id", "says", "outcome", "detail"}]}; `library` is the
+// {"driver", "library", "conforms", "checks": [{"group", "id", "says", "outcome", "detail"}]}; `library` is the
 // file's name, without its folder.
 support::Json to_json(const CheckReport& report);
 // One line a check, a breach with its detail and the command that repeats it, and a summary.

@@ -8,16 +8,20 @@
 
 namespace mqcore::conformance {
 
+inline constexpr std::string_view kGroups[] = {"static", "table", "life",   "source",
+                                               "sink",   "wire",  "claims", "behaviour"};
+
 struct Verdict {
     Outcome outcome = Outcome::pass;
     std::string detail;
 };
 
-// library: the library alone is looked at. worker: a worker hosts the driver. network: and the driver
+// file: the library's file is read. library: a worker opens it and looks at its table. worker: a worker hosts the driver. network: and the driver
 // talks to a server, which the null clients of the harness do not.
-enum class Place { library, worker, network };
+enum class Place { file, library, worker, network };
 
 struct Check {
+    std::string_view group; // what it is about: one of kGroups
     std::string_view id;
     std::string_view says;
     std::string_view needs; // id of the check that must have passed; empty: none

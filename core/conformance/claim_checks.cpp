@@ -82,9 +82,29 @@ Verdict receive_maximum(Bench& bench) {
                                   kAsked));
 }
 
-Verdict filter_callbacks(Bench& bench) {
+// Without a claim an index would be a guess: the library itself has to dispatch by filter.
+Verdict no_filter_index(Bench& bench) {
+    return judge_each(
+        bench, subscribe_combinations(bench.claims()), {},
+        [](Bench& on, const Traffic& one) -> Verdict {
+            const Exchange exchange = receive(on, one);
+            if (!exchange.step)
+                return verdict_of(*exchange.step.trouble);
+            const std::uint64_t total = number(exchange.arrivals(), "total");
+            const std::uint64_t without = number(exchange.arrivals(), "catch_all");
+            return without == total
+                       ? pass()
+                       : fail(fmt::format(
+                             "{} of {} messages came with the index of a filter, and it "
+                             "does not claim 'filter-callbacks'",
+                             total - without, total));
+        },
+        "it does not claim to subscribe");
+}
+
+Verdict filter_index_right(Bench& bench) {
     if (!has_claim(bench, MQCORE_FEATURE_FILTER_CALLBACKS))
-        return not_claimed(MQCORE_FEATURE_FILTER_CALLBACKS);
+        return no_filter_index(bench);
     Traffic traffic;
     traffic.topics = {"mqcore/check/a", "mqcore/check/b/c"};
     traffic.filters = {"mqcore/check/a", "mqcore/check/b/#"};
@@ -212,6 +232,83 @@ Verdict tls_verified(Bench& bench) {
     return pass();
 }
 
+// mqcore refuses what is not claimed before it starts anything. A driver that would take it all the same
+// would measure something else than was asked for, the day that its driver.toml says too much.
+Verdict unclaimed_is_unsupported(Bench& bench) {
+    const driver::Claims& claims = bench.claims();
+    const measure::Protocol spoken =
+        claims.protocols & MQCORE_V5 ? measure::Protocol::v5 : measure::Protocol::v311;
+    const bool has_v5 = claims.protocols & MQCORE_V5;
+    const std::uint32_t publish_qos = highest_qos(claims.publish_qos);
+    const measure::SendSpec send{.topics = {"mqcore/check/a"},
+                                 .payload_bytes = {64},
+                                 .qos = publish_qos,
+                                 .rate = {},
+                                 .tag = 1};
+    struct Unclaimed {
+        std::string what;
+        bool is_asked;
+        std::function<void(measure::WorkerSpec&)> ask;
+    };
+    const Unclaimed all[] = {
+        {"MQTT 3.1.1", !(claims.protocols & MQCORE_V311),
+         [](auto& spec) { spec.endpoint.protocol = measure::Protocol::v311; }},
+        {"MQTT 5", !has_v5, [](auto& spec) { spec.endpoint.protocol = measure::Protocol::v5; }},
+        {"'tls'", !has_claim(bench, MQCORE_FEATURE_TLS),
+         [](auto& spec) { spec.endpoint.ca_file = "/nobody/asked/for/this.pem"; }},
+        {"a subscription at QoS 2",
+         claims.subscribe_qos != 0 && !(claims.subscribe_qos & MQCORE_QOS2),
+         [](auto& spec) {
+             spec.receive = measure::ReceiveSpec{.filters = {"mqcore/check/#"},
+                                                 .qos = 2,
+                                                 .tag = 1,
+                                                 .payload_bytes = {64},
+                                                 .rate = std::nullopt};
+         }},
+        {"'many-connections'", !has_claim(bench, MQCORE_FEATURE_MANY_CONNECTIONS),
+         [](auto& spec) { spec.connections = 2; }},
+        {"'receive-maximum'", has_v5 && !has_claim(bench, MQCORE_FEATURE_RECEIVE_MAXIMUM),
+         [](auto& spec) { spec.endpoint.receive_maximum = 7; }},
+        {"'publish-properties'",
+         has_v5 && claims.publish_qos && !has_claim(bench, MQCORE_FEATURE_PUBLISH_PROPERTIES),
+         [&](auto& spec) {
+             spec.send = send;
+             spec.send->properties.content_type = "text/plain";
+         }},
+        {"'topic-alias'",
+         has_v5 && claims.publish_qos && !has_claim(bench, MQCORE_FEATURE_TOPIC_ALIAS),
+         [&](auto& spec) {
+             spec.send = send;
+             spec.send->topic_alias = 1;
+         }},
+    };
+    std::vector<std::string> taken;
+    for (const Unclaimed& each : all) {
+        if (!each.is_asked)
+            continue;
+        Server server(bench);
+        Trial trial(bench);
+        measure::WorkerSpec spec = bench.specification(spoken, server.port());
+        each.ask(spec);
+        const Step step = trial.reach_connected(spec);
+        if (bench.broken())
+            return pass();
+        if (!step && step.trouble->outcome != Outcome::fail)
+            return {step.trouble->outcome, each.what + ": " + step.trouble->text};
+        if (step)
+            taken.push_back(each.what);
+        else if (step.trouble->status != "unsupported")
+            taken.push_back(
+                fmt::format("{} (the status is '{}')", each.what, step.trouble->status));
+    }
+    return taken.empty()
+               ? pass()
+               : Verdict{Outcome::warning,
+                         fmt::format("connect() does not refuse with MQCORE_UNSUPPORTED what "
+                                     "it does not claim: {}",
+                                     fmt::join(taken, ", "))};
+}
+
 Verdict claims_exercised(Bench& bench) {
     constexpr std::uint32_t kExercised =
         MQCORE_FEATURE_TLS | MQCORE_FEATURE_FILTER_CALLBACKS | MQCORE_FEATURE_PUBLISH_PROPERTIES |
@@ -225,19 +322,23 @@ Verdict claims_exercised(Bench& bench) {
 }
 
 constexpr Check kChecks[] = {
-    {"many-connections", "each message goes out on the connection it names", "publishes-all",
-     Place::network, many_connections},
-    {"receive-maximum", "CONNECT carries the Receive Maximum that the run asks for", "connects",
-     Place::network, receive_maximum},
-    {"filter-callbacks", "each arrival comes with the index of its filter", "receives-all",
-     Place::network, filter_callbacks},
-    {"publish-properties", "each message carries the MQTT 5 properties of the run", "publishes-all",
-     Place::network, publish_properties},
-    {"topic-alias", "the topic goes out once, then its alias with an empty topic", "publishes-all",
-     Place::network, topic_alias},
-    {"tls-verified", "TLS works, and only with a certificate that ca_file vouches for", "connects",
-     Place::network, tls_verified},
-    {"claims-exercised", "every claimed feature has a check", "info-valid", Place::worker,
+    {"claims", "many-connections", "each message goes out on the connection it names",
+     "publishes-all", Place::network, many_connections},
+    {"claims", "receive-maximum", "CONNECT carries the Receive Maximum that the run asks for",
+     "connects", Place::network, receive_maximum},
+    {"sink", "filter-index-right",
+     "each arrival comes with the index of its filter, or with none where that is not claimed",
+     "receives-all", Place::network, filter_index_right},
+    {"claims", "publish-properties", "each message carries the MQTT 5 properties of the run",
+     "publishes-all", Place::network, publish_properties},
+    {"claims", "topic-alias", "the topic goes out once, then its alias with an empty topic",
+     "publishes-all", Place::network, topic_alias},
+    {"claims", "tls-verified", "TLS works, and only with a certificate that ca_file vouches for",
+     "connects", Place::network, tls_verified},
+    {"claims", "unclaimed-is-unsupported",
+     "connect() refuses what is not claimed with MQCORE_UNSUPPORTED", "connects", Place::network,
+     unclaimed_is_unsupported},
+    {"claims", "claims-exercised", "every claimed feature has a check", "info-valid", Place::worker,
      claims_exercised},
 };
 

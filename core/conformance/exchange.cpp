@@ -15,7 +15,7 @@ measure::SendSpec send_spec(const Traffic& traffic) {
     return {.topics = traffic.topics,
             .payload_bytes = traffic.payload_bytes,
             .qos = traffic.qos,
-            .rate = std::nullopt,
+            .rate = traffic.rate,
             .pacing = measure::Pacing::tick,
             .window = traffic.window,
             .tag = kTag,
@@ -55,6 +55,7 @@ void run(Bench& bench, const Traffic& traffic, const measure::WorkerSpec& spec, 
         neighbour->drive(exchange.schedule);
     exchange.step = trial.drive(exchange.schedule);
     exchange.report = exchange.step.report();
+    exchange.conduct = part(exchange.step.event, "conduct");
     if (server && !bench.broken()) {
         exchange.all_served = server->connections();
         exchange.served = server->connection(spec.endpoint.client_id);

@@ -20,8 +20,10 @@ struct Traffic {
     measure::PublishProperties properties = {}; // of what is published, MQTT 5
     std::uint16_t topic_alias = 0;              // of what the driver publishes, MQTT 5
     measure::ServerBehaviour behaviour = {};
-    Nanoseconds window_ns = 100 * support::kMillisecond;
-    Nanoseconds drain_ns = 200 * support::kMillisecond;
+    std::optional<double> rate = std::nullopt; // of what the driver publishes; nothing: capacity
+    // Short, since most drivers of a shelf wait for their end; a judgement that fails has ten times as long.
+    Nanoseconds window_ns = 60 * support::kMillisecond;
+    Nanoseconds drain_ns = 100 * support::kMillisecond;
     Nanoseconds linger_ns = 0; // with finish: after disconnect()
     enum class Ending { after_drive, finish } ending = Ending::after_drive;
 };
@@ -30,7 +32,9 @@ struct Exchange {
     Step step;      // the last one of the worker: "driven", "finished", or trouble
     Json report;    // the worker's {"send","receive","misuse","returned_ns"}
     Json neighbour; // the sink's or the source's {"send","receive"}
-    Json served;    // the server's account of the worker's first connection
+    Json
+        conduct; // of the worker: {"asked_in_vain","completed_elsewhere","first_stamps_ns","rss_kib"}
+    Json served; // the server's account of the worker's first connection
     Json all_served;
     measure::Schedule schedule;
 

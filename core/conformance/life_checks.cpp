@@ -57,10 +57,62 @@ struct Connected {
 
 Verdict create_destroy(Bench& bench) {
     Trial trial(bench);
+    const measure::WorkerSpec spec =
+        bench.specification(protocols_of(bench).front(), closed_port(bench));
+    if (const Step step = trial.prepare(spec); !step)
+        return verdict_of(*step.trouble);
+    if (const Step step = trial.finish(); !step)
+        return verdict_of(*step.trouble);
+    return pass();
+}
+
+Verdict creates_again(Bench& bench) {
+    Trial trial(bench);
+    const measure::WorkerSpec spec =
+        bench.specification(protocols_of(bench).front(), closed_port(bench));
+    for (const char* const time : {"the first time", "the second time"}) {
+        Step step = trial.prepare(spec);
+        if (step)
+            step = trial.leave(true);
+        if (!step)
+            return {step.trouble->outcome, fmt::format("{}: {}", time, step.trouble->text)};
+    }
+    return pass();
+}
+
+Verdict destroys_unconnected(Bench& bench) {
+    Trial trial(bench);
     Step step = trial.prepare(bench.specification(protocols_of(bench).front(), closed_port(bench)));
-    if (step)
-        step = trial.finish();
+    if (!step)
+        return verdict_of(*step.trouble);
+    // A null client connects to nobody, and leaves like any other.
+    if (step = trial.try_connect(); !step && step.trouble->outcome != Outcome::fail)
+        return verdict_of(*step.trouble);
+    step = trial.leave(true);
     return step ? pass() : verdict_of(*step.trouble);
+}
+
+Verdict connects_again(Bench& bench) {
+    Connected connected(bench, protocols_of(bench).front());
+    Step step = std::move(connected.step);
+    for (const char* const time : {"the first time", "the second time"}) {
+        if (step)
+            step = connected.trial->drive(schedule_from_now(20 * kMillisecond, 0));
+        if (step)
+            step = connected.trial->leave(false);
+        if (!step)
+            return {step.trouble->outcome, fmt::format("{}: {}", time, step.trouble->text)};
+        if (time == std::string_view("the first time"))
+            step = connected.trial->connect();
+    }
+    if (!connected.server)
+        return pass();
+    std::size_t connections = 0;
+    if (const Json all = connected.server->connections(); all.is_array())
+        connections = all.get_array().size();
+    return connections == 2 ? pass()
+                            : fail(fmt::format("the server had {} connections of the two connect()",
+                                               connections));
 }
 
 Verdict connects(Bench& bench) {
@@ -205,6 +257,25 @@ Verdict next_on_drive_thread_only(Bench& bench) {
     return no_misuse(bench, "next-off-drive-thread");
 }
 
+// A loop that waits asks again when it is told to, or a few times in between: one that spins asks
+// thousands of times, and what it burns would be billed to the client.
+Verdict wait_not_spun(Bench& bench) {
+    constexpr std::uint64_t kMostAMillisecond = 4;
+    measure::Schedule schedule;
+    const Step step = idle_loop(bench, schedule);
+    if (!step)
+        return verdict_of(*step.trouble);
+    const Json* conduct = support::find(step.event, "conduct");
+    const std::uint64_t asked = conduct ? support::unsigned_or(*conduct, "asked_in_vain", 0) : 0;
+    const std::uint64_t span_ms = (schedule.end() - schedule.start_ns) / kMillisecond;
+    return asked <= kMostAMillisecond * span_ms
+               ? pass()
+               : fail(
+                     fmt::format("next() was asked {} times in {} ms in which there was nothing to "
+                                 "do: wait until wake_ns",
+                                 asked, span_ms));
+}
+
 Verdict disconnects(Bench& bench) {
     Verdict worst;
     for (const measure::Protocol protocol : protocols_of(bench)) {
@@ -227,30 +298,41 @@ Verdict disconnects(Bench& bench) {
 }
 
 constexpr Check kChecks[] = {
-    {"create-destroy", "create() and destroy() work without a connection", "info-valid",
+    {"life", "create-destroy", "create() and destroy() work without a connection", "info-valid",
      Place::worker, create_destroy},
-    {"connects", "connect() returns with clean, confirmed connections of every claimed protocol",
+    {"life", "creates-again", "create() and destroy() work a second time", "create-destroy",
+     Place::worker, creates_again},
+    {"life", "connects",
+     "connect() returns with clean, confirmed connections of every claimed protocol",
      "create-destroy", Place::worker, connects},
-    {"refused-port-is-error", "connect() fails with MQCORE_NETWORK on a closed port", "connects",
-     Place::network, refused_port_is_error},
-    {"refused-connect-is-error", "connect() fails with MQCORE_NETWORK when CONNACK refuses",
+    {"life", "refused-port-is-error", "connect() fails with MQCORE_NETWORK on a closed port",
+     "connects", Place::network, refused_port_is_error},
+    {"life", "refused-connect-is-error", "connect() fails with MQCORE_NETWORK when CONNACK refuses",
      "connects", Place::network, refused_connect_is_error},
-    {"refused-subscription-is-error", "connect() fails when SUBACK refuses a filter", "connects",
-     Place::network, refused_subscription_is_error},
-    {"lower-qos-is-unsupported", "connect() fails with MQCORE_UNSUPPORTED when SUBACK grants less",
-     "connects", Place::network, lower_qos_is_unsupported},
-    {"unknown-option-is-error", "an option that the driver does not know is MQCORE_CONFIG",
+    {"life", "refused-subscription-is-error", "connect() fails when SUBACK refuses a filter",
+     "connects", Place::network, refused_subscription_is_error},
+    {"life", "lower-qos-is-unsupported",
+     "connect() fails with MQCORE_UNSUPPORTED when SUBACK grants less", "connects", Place::network,
+     lower_qos_is_unsupported},
+    {"life", "unknown-option-is-error", "an option that the driver does not know is MQCORE_CONFIG",
      "connects", Place::worker, unknown_option_is_error},
-    {"stop-at-once", "drive() returns when the first answer is STOP", "connects", Place::worker,
-     stop_at_once},
-    {"returns-only-after-stop", "drive() goes on through WAIT and DRAIN and returns at STOP",
-     "stop-at-once", Place::worker, returns_only_after_stop},
-    {"no-next-after-stop", "next() is not called again after STOP", "stop-at-once", Place::worker,
-     no_next_after_stop},
-    {"next-on-drive-thread-only", "next() is called on the thread of drive() alone", "stop-at-once",
-     Place::worker, next_on_drive_thread_only},
-    {"disconnects", "disconnect() and destroy() return, and the server is told",
+    {"life", "destroys-unconnected", "destroy() works after a connect() that failed", "connects",
+     Place::worker, destroys_unconnected},
+    {"source", "stop-at-once", "drive() returns when the first answer is STOP", "connects",
+     Place::worker, stop_at_once},
+    {"source", "returns-only-after-stop",
+     "drive() goes on through WAIT and DRAIN and returns at STOP", "stop-at-once", Place::worker,
+     returns_only_after_stop},
+    {"source", "no-next-after-stop", "next() is not called again after STOP", "stop-at-once",
+     Place::worker, no_next_after_stop},
+    {"source", "next-on-drive-thread-only", "next() is called on the thread of drive() alone",
+     "stop-at-once", Place::worker, next_on_drive_thread_only},
+    {"source", "wait-not-spun", "drive() waits where there is nothing to do, and does not spin",
+     "returns-only-after-stop", Place::worker, wait_not_spun},
+    {"life", "disconnects", "disconnect() and destroy() return, and the server is told",
      "returns-only-after-stop", Place::worker, disconnects},
+    {"life", "connects-again", "connect() works again after disconnect()", "disconnects",
+     Place::worker, connects_again},
 };
 
 } // namespace

@@ -39,7 +39,8 @@ bool conforms(const CheckReport& report) {
 support::Json to_json(const CheckReport& report) {
     support::JsonArray checks;
     for (const CheckResult& result : report.results)
-        checks.push_back(support::JsonObject{{"id", result.id},
+        checks.push_back(support::JsonObject{{"group", result.group},
+                                             {"id", result.id},
                                              {"says", result.says},
                                              {"outcome", name_of(result.outcome)},
                                              {"detail", result.detail}});
@@ -58,11 +59,11 @@ std::string print(const CheckReport& report, bool with_colour) {
         const OutcomeText& text = text_of(result.outcome);
         const std::string word = fmt::format("{:<9}", text.name);
         out += with_colour ? fmt::format("\x1b[{}m{}\x1b[0m", text.colour, word) : word;
-        out += fmt::format(" {:<{}}  {}\n", result.id, widest, result.says);
-        if (!result.detail.empty() && result.outcome != Outcome::pass)
-            out += fmt::format("{:>{}}  {}\n", "", widest + 10, result.detail);
+        out += fmt::format(" {:<9} {:<{}}  {}\n", result.group, result.id, widest, result.says);
+        if (!result.detail.empty())
+            out += fmt::format("{:>{}}  {}\n", "", widest + 20, result.detail);
         if (is_breach(result.outcome))
-            out += fmt::format("{:>{}}  again: mqcore check-driver {} --only {}\n", "", widest + 10,
+            out += fmt::format("{:>{}}  again: mqcore check-driver {} --only {}\n", "", widest + 20,
                                report.name, result.id);
     }
     const std::size_t breaches =

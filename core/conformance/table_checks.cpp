@@ -2,9 +2,12 @@
 // reports what the table says; nothing of the driver but its entry runs.
 
 #include "conformance/checks.hpp"
+#include "conformance/library_file.hpp"
+#include "conformance/server.hpp"
 #include "driver/claim_names.hpp"
 #include "driver/loaded_driver.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -48,13 +51,43 @@ Verdict descriptor_valid(Bench& bench) {
         fmt::format("{}:{}:{}: {}", "driver.toml", first.line, first.column, first.message));
 }
 
+Verdict exports_entry_only(Bench& bench) {
+    const auto library = read_library(bench.subject().descriptor.library_file);
+    if (!library)
+        return {Outcome::skipped, library.error().message};
+    std::vector<std::string> others = library->exported;
+    std::erase(others, "mqcore_driver_entry");
+    if (others.empty())
+        return pass();
+    constexpr std::size_t kNamed = 3;
+    const std::size_t more = others.size() > kNamed ? others.size() - kNamed : 0;
+    others.resize(others.size() - more);
+    return {Outcome::warning,
+            fmt::format("it exports besides: {}{}", fmt::join(others, ", "),
+                        more ? fmt::format(" and {} more", more) : std::string())};
+}
+
+Verdict no_executable_stack(Bench& bench) {
+    const auto library = read_library(bench.subject().descriptor.library_file);
+    if (!library)
+        return {Outcome::skipped, library.error().message};
+    return library->wants_executable_stack
+               ? fail(
+                     "it asks for an executable stack, which every thread of the worker would get: "
+                     "link it with -z noexecstack")
+               : pass();
+}
+
 Verdict loads(Bench& bench) {
     const auto [facts, unavailable] = facts_of(bench);
     if (unavailable)
         return *unavailable;
-    return support::boolean_or(facts, "loads", false)
-               ? pass()
-               : fail(support::text_or(facts, "loader_text", "it cannot be opened"));
+    if (support::boolean_or(facts, "loads", false))
+        return pass();
+    // Newer loaders refuse such a library: one fault, one check.
+    if (no_executable_stack(bench).outcome == Outcome::fail)
+        return {Outcome::skipped, "'no-executable-stack' did not pass"};
+    return fail(support::text_or(facts, "loader_text", "it cannot be opened"));
 }
 
 Verdict entry_point(Bench& bench) {
@@ -66,9 +99,7 @@ Verdict entry_point(Bench& bench) {
     if (part(facts, "table").is_null())
         return fail("mqcore_driver_entry() returned null: " +
                     session::log_tail(bench.log_file(), 1));
-    return support::boolean_or(facts, "is_constant", false)
-               ? pass()
-               : fail("mqcore_driver_entry() returns another table each time: it is constant data");
+    return pass();
 }
 
 Verdict magic_and_size(Bench& bench) {
@@ -153,6 +184,60 @@ Verdict info_valid(Bench& bench) {
     return pass();
 }
 
+// The table and the claims before and after create(): a claim that changes cannot gate a plan.
+Verdict info_constant(Bench& bench) {
+    Trial trial(bench);
+    const auto look = [&](Json& facts) {
+        const Step step = trial.inspect();
+        if (const Json* told = support::find(step.event, "facts"))
+            facts = *told;
+        return step.trouble;
+    };
+    Json before, after;
+    if (const auto trouble = look(before))
+        return {trouble->outcome, trouble->text};
+    // A create() that does not work is the matter of another check.
+    after = before;
+    if (trial.prepare(bench.specification(measure::Protocol::v311, closed_port(bench))))
+        if (const auto trouble = look(after))
+            return {trouble->outcome, trouble->text};
+    for (const Json& facts : {before, after})
+        if (!support::boolean_or(facts, "is_same_table", false))
+            return fail("mqcore_driver_entry() returns another table each time");
+    for (const std::string_view what : {"table", "info"})
+        if (const Json was = part(before, what), is = part(after, what); was != is)
+            return fail(fmt::format("its {} is another after create(): {}, it was {}", what,
+                                    support::print_json(is), support::print_json(was)));
+    return pass();
+}
+
+Verdict starts_no_thread(Bench& bench) {
+    const auto [facts, unavailable] = facts_of(bench);
+    if (unavailable)
+        return *unavailable;
+    const auto started = support::unsigned_or(facts, "threads_started", 0);
+    return started == 0
+               ? pass()
+               : Verdict{Outcome::warning, fmt::format("opening it started {} {}", started,
+                                                       started == 1 ? "thread" : "threads")};
+}
+
+// The best of three: a busy machine makes one slow, a slow library all.
+Verdict listed_in_time(Bench& bench) {
+    constexpr Nanoseconds kLimit = 100 * support::kMillisecond;
+    Nanoseconds best = ~Nanoseconds{0};
+    for (int round = 0; round < 3 && best > kLimit; ++round) {
+        const auto [facts, unavailable] = facts_of(bench);
+        if (unavailable)
+            return *unavailable;
+        best = std::min<Nanoseconds>(best, support::unsigned_or(facts, "listed_ns", 0));
+    }
+    return best <= kLimit ? pass()
+                          : Verdict{Outcome::warning,
+                                    fmt::format("opening it and asking for its table takes {} ms",
+                                                best / support::kMillisecond)};
+}
+
 Verdict info_equals_descriptor(Bench& bench) {
     const auto [facts, unavailable] = facts_of(bench);
     if (unavailable)
@@ -162,21 +247,31 @@ Verdict info_equals_descriptor(Bench& bench) {
 }
 
 constexpr Check kChecks[] = {
-    {"descriptor-valid", "driver.toml is there and can be read", "", Place::library,
+    {"static", "descriptor-valid", "driver.toml is there and can be read", "", Place::file,
      descriptor_valid},
-    {"loads", "the library opens, with every symbol resolved", "", Place::library, loads},
-    {"entry-point", "mqcore_driver_entry() is exported and returns one table", "loads",
+    {"static", "exports-entry-only", "the library exports its entry and nothing else", "",
+     Place::file, exports_entry_only},
+    {"static", "no-executable-stack", "the library does not ask for an executable stack", "",
+     Place::file, no_executable_stack},
+    {"static", "loads", "the library opens, with every symbol resolved", "", Place::library, loads},
+    {"table", "entry-point", "mqcore_driver_entry() is exported and returns a table", "loads",
      Place::library, entry_point},
-    {"magic-and-size", "the table is a driver's, and no shorter than its version", "entry-point",
-     Place::library, magic_and_size},
-    {"abi-version", "the table's ABI is one that this mqcore speaks", "magic-and-size",
+    {"table", "magic-and-size", "the table is a driver's, and no shorter than its version",
+     "entry-point", Place::library, magic_and_size},
+    {"table", "abi-version", "the table's ABI is one that this mqcore speaks", "magic-and-size",
      Place::library, abi_version},
-    {"functions-present", "every required pointer of the table is set", "abi-version",
+    {"table", "functions-present", "every required pointer of the table is set", "abi-version",
      Place::library, functions_present},
-    {"info-valid", "id, library and claims are complete and within their ranges",
+    {"table", "info-valid", "id, library and claims are complete and within their ranges",
      "functions-present", Place::library, info_valid},
-    {"info-equals-descriptor", "mqcore_info and driver.toml say the same", "info-valid",
-     Place::library, info_equals_descriptor},
+    {"table", "info-equals-descriptor", "mqcore_info and driver.toml say the same", "info-valid",
+     Place::worker, info_equals_descriptor},
+    {"table", "info-constant", "the table and what it says are the same after create()",
+     "info-valid", Place::worker, info_constant},
+    {"table", "starts-no-thread", "opening the library starts no thread", "entry-point",
+     Place::library, starts_no_thread},
+    {"table", "listed-in-time", "opening the library and its entry take less than 100 ms",
+     "entry-point", Place::library, listed_in_time},
 };
 
 } // namespace

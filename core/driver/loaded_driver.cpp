@@ -1,8 +1,11 @@
 #include "driver/loaded_driver.hpp"
 
+#include "support/clock.hpp"
+
 #define BOOST_DLL_USE_STD_FS
 #include <boost/dll/shared_library.hpp>
 #include <fmt/format.h>
+#include <iterator>
 
 namespace mqcore::driver {
 namespace {
@@ -133,19 +136,19 @@ support::Result<LoadedDriver> check_table(const mqcore_driver* table, const std:
                                    .qos0_completion = info.qos0_completion}};
 }
 
-support::Json inspect_driver(const std::filesystem::path& file,
-                             const std::filesystem::path& folder) {
-    const OpenedLibrary opened = open_library(file);
-    support::JsonObject facts{{"loads", opened.loads},
-                              {"loader_text", opened.loader_text},
-                              {"exports_entry", opened.entry != nullptr},
-                              {"is_constant", nullptr},
-                              {"table", nullptr},
-                              {"info", nullptr}};
-    const mqcore_driver* table = opened.entry ? opened.entry(folder.c_str()) : nullptr;
+namespace {
+
+std::size_t threads_of_this_process() {
+    std::error_code ignored;
+    return static_cast<std::size_t>(
+        std::distance(std::filesystem::directory_iterator("/proc/self/task", ignored), {}));
+}
+
+// {"table", "info"}, as far as the table says that it goes.
+support::JsonObject describe(const mqcore_driver* table) {
+    support::JsonObject facts{{"table", nullptr}, {"info", nullptr}};
     if (!table)
         return facts;
-    facts["is_constant"] = opened.entry(folder.c_str()) == table;
     support::JsonObject& told = facts["table"].emplace_object();
     told["magic"] = table->magic;
     if (table->magic != MQCORE_MAGIC)
@@ -179,6 +182,27 @@ support::Json inspect_driver(const std::filesystem::path& file,
                                         {"features", info.features},
                                         {"max_window", info.max_window},
                                         {"qos0_completion", info.qos0_completion}};
+    return facts;
+}
+
+} // namespace
+
+support::Json inspect_driver(const std::filesystem::path& file,
+                             const std::filesystem::path& folder) {
+    const std::size_t threads = threads_of_this_process();
+    const support::Nanoseconds begin = support::now_ns();
+    const OpenedLibrary opened = open_library(file);
+    const mqcore_driver* table = opened.entry ? opened.entry(folder.c_str()) : nullptr;
+    const support::Nanoseconds end = support::now_ns();
+    support::JsonObject facts = describe(table);
+    facts["loads"] = opened.loads;
+    facts["loader_text"] = opened.loader_text;
+    facts["exports_entry"] = opened.entry != nullptr;
+    facts["listed_ns"] = end - begin;
+    facts["threads_started"] = threads_of_this_process() - threads;
+    facts["is_same_table"] = nullptr;
+    if (table)
+        facts["is_same_table"] = opened.entry(folder.c_str()) == table;
     return facts;
 }
 

@@ -39,7 +39,8 @@ support::Result<LoadedDriver> check_table(const mqcore_driver* table, const std:
 
 // Facts about a driver's library without any judgement, for the conformance checker. Nothing is read
 // that the table does not say is there: a missing part is null.
-//   {"loads", "loader_text", "exports_entry", "is_constant",
+// listed_ns is what opening and the entry took, threads_started how many more threads there are since.
+//   {"loads", "loader_text", "exports_entry", "is_same_table", "listed_ns", "threads_started",
 //    "table": {"magic","size","abi_major","abi_minor","needs_host_minor","missing":["drive",...]},
 //    "info": {"size","id","library","shape","protocols","publish_qos","subscribe_qos","features",
 //             "max_window","qos0_completion"}}

@@ -13,10 +13,12 @@
 #include <cstdio>
 #include <exception>
 #include <fmt/format.h>
+#include <fstream>
 #include <memory>
 #include <sys/prctl.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 namespace mqcore::worker {
 namespace {
@@ -24,6 +26,13 @@ namespace {
 using measure::WorkerPhase;
 using support::Json;
 using support::JsonObject;
+
+// Of this process; 0: unknown.
+std::uint64_t resident_kib() {
+    std::uint64_t total = 0, resident = 0;
+    std::ifstream("/proc/self/statm") >> total >> resident;
+    return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) / 1024;
+}
 
 // Pointers into the specification's strings, in the form the ABI wants.
 class RunView {
@@ -115,8 +124,11 @@ class Worker {
     bool prepare(const Json& order);
     bool connect();
     bool drive(const Json& order);
+    bool leave(const Json& order);
     void finish(const Json& order);
 
+    std::int32_t disconnect();
+    void destroy();
     // Calls into the driver; an exception that crosses the ABI is the driver's failure, not ours.
     template <class Call>
     std::int32_t guarded(WorkerPhase phase, Call&& call);
@@ -135,6 +147,8 @@ class Worker {
     MisuseLog misuse_;
     std::unique_ptr<PacingSource> source_;
     std::unique_ptr<CountingSink> sink_;
+    // Of an instance or a drive before this one: a thread of the library may still hold them.
+    std::vector<std::shared_ptr<void>> retired_;
     std::string last_exception_;
 };
 
@@ -149,11 +163,12 @@ int Worker::serve() {
             return 0;
         }
         const bool went_well = what == "inspect"   ? inspect(*order)
+                               : what == "leave"   ? leave(*order)
                                : what == "prepare" ? prepare(*order)
                                : what == "connect" ? connect()
                                : what == "drive"   ? drive(*order)
                                                  : fail("internal", "unknown order '" + what + "'");
-        if (!went_well)
+        if (!went_well && !support::boolean_or(*order, "go_on", false))
             return 1;
     }
 }
@@ -192,6 +207,8 @@ bool Worker::prepare(const Json& order) {
     if (!loaded)
         return fail("driver", support::one_line(loaded.error()));
     driver_ = std::move(*loaded);
+    if (host_)
+        retired_.emplace_back(std::move(host_));
     host_ = std::make_unique<DriverHost>(spec_.environment);
     run_ = std::make_unique<RunView>(spec_);
 
@@ -228,12 +245,20 @@ bool Worker::drive(const Json& order) {
     const Json* schedule_json = support::find(order, "schedule");
     const measure::Schedule schedule =
         measure::schedule_from_json(schedule_json ? *schedule_json : Json(nullptr));
+    if (source_) {
+        retired_.emplace_back(std::move(source_));
+        retired_.emplace_back(std::move(sink_));
+    }
+    for (auto* count : {&page_.completed_on_drive_thread, &page_.failed_on_drive_thread,
+                        &page_.completed_elsewhere, &page_.failed_elsewhere})
+        count->store(0, std::memory_order_relaxed);
     source_ =
         std::make_unique<PacingSource>(spec_.send, schedule, spec_.connections, page_, misuse_);
     sink_ = std::make_unique<CountingSink>(*source_, spec_.receive, schedule,
                                            spec_.send ? spec_.send->window : 0, page_, misuse_);
     // A connection that is lost ends the run now, not at the schedule's end.
     host_->when_failed([this] { source_->interrupt(); });
+    const std::uint64_t rss_before = resident_kib();
     const std::int32_t status = guarded(WorkerPhase::driving, [&] {
         return driver_.table->drive(instance_, source_.get(), sink_.get());
     });
@@ -250,17 +275,51 @@ bool Worker::drive(const Json& order) {
     if (host_->failure())
         return fail_by_status(host_->failure()->status, report);
     page_.phase.store(static_cast<std::uint32_t>(WorkerPhase::driven), std::memory_order_relaxed);
-    say({{"event", "driven"}, {"report", report}, {"notes", host_->notes()}});
+    support::JsonArray stamps;
+    for (const support::Nanoseconds stamp : source_->first_stamps())
+        stamps.emplace_back(stamp);
+    say({{"event", "driven"},
+         {"report", report},
+         {"notes", host_->notes()},
+         {"conduct", JsonObject{{"asked_in_vain", source_->asked_in_vain()},
+                                {"completed_elsewhere", page_.completed_elsewhere.load()},
+                                {"first_stamps_ns", std::move(stamps)},
+                                {"rss_kib", support::JsonArray{rss_before, resident_kib()}}}}});
+    return true;
+}
+
+// What never connected, or was ended in the middle of it, has nothing to leave.
+std::int32_t Worker::disconnect() {
+    if (!is_connected_)
+        return MQCORE_OK;
+    is_connected_ = false;
+    return guarded(WorkerPhase::disconnecting,
+                   [&] { return driver_.table->disconnect(instance_); });
+}
+
+void Worker::destroy() {
+    guarded(WorkerPhase::disconnecting, [&] {
+        driver_.table->destroy(std::exchange(instance_, nullptr));
+        return MQCORE_OK;
+    });
+}
+
+// For the conformance checker: a driver may be connected again, and made again.
+bool Worker::leave(const Json& order) {
+    const std::int32_t status = disconnect();
+    if (sink_)
+        sink_->forbid();
+    if (status != MQCORE_OK)
+        return fail_by_status(status);
+    if (instance_ && support::boolean_or(order, "destroy", false))
+        destroy();
+    say({{"event", "left"}, {"misuse", misuse_.to_json()}});
     return true;
 }
 
 void Worker::finish(const Json& order) {
     if (instance_) {
-        // What never connected, or was ended in the middle of it, has nothing to leave.
-        const std::int32_t status =
-            !is_connected_ ? MQCORE_OK : guarded(WorkerPhase::disconnecting, [&] {
-                return driver_.table->disconnect(instance_);
-            });
+        const std::int32_t status = disconnect();
         if (sink_)
             sink_->forbid();
         // A checker asks to linger: a callback that comes too late needs time to come.
@@ -268,10 +327,7 @@ void Worker::finish(const Json& order) {
             std::chrono::nanoseconds(support::integer_or(order, "linger_ns", 0)));
         if (status != MQCORE_OK)
             std::fprintf(stderr, "[worker] disconnect: %s\n", name_of_status(status).c_str());
-        guarded(WorkerPhase::disconnecting, [&] {
-            driver_.table->destroy(instance_);
-            return MQCORE_OK;
-        });
+        destroy();
     }
     page_.phase.store(static_cast<std::uint32_t>(WorkerPhase::finished), std::memory_order_relaxed);
     say({{"event", "finished"}, {"misuse", misuse_.to_json()}});

@@ -12,6 +12,7 @@ constexpr std::string_view kRules[] = {
     "done-unknown-slot: done() was called for a slot outside the window",
     "done-after-disconnect: done() was called after disconnect() had returned",
     "received-after-disconnect: received() was called after disconnect() had returned",
+    "received-at-once: received() was called while another call was inside",
     "next-after-stop: next() was called after it had answered STOP",
     "next-off-drive-thread: next() was called from another thread than drive()'s",
     "returned-without-stop: drive() returned before next() had answered STOP",

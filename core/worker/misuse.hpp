@@ -16,6 +16,7 @@ enum class Misuse : std::size_t {
     done_unknown_slot,
     done_after_disconnect,
     received_after_disconnect,
+    received_at_once,
     next_after_stop,
     next_off_drive_thread,
     returned_without_stop,

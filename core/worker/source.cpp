@@ -77,8 +77,10 @@ int32_t PacingSource::answer(const mqcore_message** message) {
     last_slot_ = ~std::uint32_t{0};
     if (now >= send_end) [[unlikely]]
         return finish(now);
-    if (!slots_ || sent_ >= limit_) [[unlikely]]
+    if (!slots_ || sent_ >= limit_) [[unlikely]] {
+        ++idle_;
         return say_wait(send_end);
+    }
     if (const Nanoseconds until = offer_.wait_until(now)) {
         ++slept_;
         return say_wait(std::min(until, send_end));
@@ -113,6 +115,8 @@ int32_t PacingSource::answer(const mqcore_message** message) {
             lag_.record(now - due);
     if (schedule_.in_window(now))
         ++sent_window_;
+    if (sent_ < first_stamps_.size()) [[unlikely]]
+        first_stamps_[sent_] = now;
     ++sent_;
     page_.sent.store(sent_, std::memory_order_relaxed);
     last_slot_ = *slot;
@@ -130,6 +134,7 @@ int32_t PacingSource::say_wait(Nanoseconds until) {
 int32_t PacingSource::finish(Nanoseconds now) {
     is_window_full_ = false;
     if (now < schedule_.end() && send_end_.load(std::memory_order_relaxed) != 0) {
+        ++idle_;
         wake_ns = schedule_.end();
         return MQCORE_DRAIN;
     }
@@ -255,6 +260,11 @@ void CountingSink::take_completion(std::uint32_t slot, std::int32_t status) {
 void CountingSink::take_arrival(const void* payload, std::uint32_t bytes, std::uint32_t filter) {
     if (is_forbidden_.load(std::memory_order_relaxed)) [[unlikely]]
         return misuse_.note(Misuse::received_after_disconnect);
+    if (is_inside_.load(std::memory_order_relaxed)) [[unlikely]] {
+        misuse_.note(Misuse::received_at_once);
+        while (is_inside_.load(std::memory_order_acquire)) // or the counts would be spoilt as well
+            std::this_thread::yield();
+    }
     const Nanoseconds now = now_ns();
     // Half of a handshake with close(): say "inside", then look whether it is closed. The store is
     // plain; close() orders it before the load with membarrier().

@@ -11,9 +11,12 @@
 #include "worker/misuse.hpp"
 #include "worker/slots.hpp"
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <pthread.h>
+#include <span>
 #include <vector>
 
 namespace mqcore::worker {
@@ -31,6 +34,12 @@ class PacingSource : public mqcore_source {
     int32_t answer(const mqcore_message** message);
     void wait_until_wake();
     bool has_stopped() const { return has_stopped_; }
+    // How often it was asked and had nothing to hand out. After drive() has returned.
+    std::uint64_t asked_in_vain() const { return slept_ + window_full_ + idle_; }
+    // Of the first messages, by sequence number. Likewise.
+    std::span<const Nanoseconds> first_stamps() const {
+        return {first_stamps_.data(), std::min<std::size_t>(sent_, first_stamps_.size())};
+    }
 
     // From here on next() answers STOP; wakes a driver that waits. [any-thread]
     void interrupt();
@@ -75,6 +84,8 @@ class PacingSource : public mqcore_source {
     std::uint64_t sent_window_ = 0;
     std::uint64_t slept_ = 0;
     std::uint64_t window_full_ = 0;
+    std::uint64_t idle_ = 0; // WAIT and DRAIN with nothing to send any more, or nothing at all
+    std::array<Nanoseconds, 16> first_stamps_{};
     measure::Histogram lag_;
     Completions on_drive_thread_;
     // Written by other threads.

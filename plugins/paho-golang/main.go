@@ -84,6 +84,9 @@ func (it *paho) Connect(run driver.Run) error {
 	if err := run.RefuseOptions(); err != nil {
 		return err
 	}
+	if run.IsV5() {
+		return driver.Fail(driver.StatusUnsupported, "the library speaks MQTT 3.1.1")
+	}
 	it.topics = run.Topics()
 	it.connections = nil
 	it.completed = make(chan struct{}, 1)

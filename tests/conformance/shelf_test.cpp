@@ -29,25 +29,33 @@ conformance::CheckReport check_shelf(const std::string& id) {
     return check(std::filesystem::path(MQCORE_SHELF) / id / (id + ".so"));
 }
 
-// Exactly this rule is broken, in this way. Its detail holds `words`.
+// What a busy machine alone can bring about.
+bool is_of_time(const conformance::CheckResult& result) {
+    return result.outcome == Outcome::warning &&
+           (result.id == "listed-in-time" || result.id == "stops-in-time");
+}
+
+// Exactly this rule is broken, in this way, or kept in a bad manner. Its detail holds `words`.
 void expect(const std::string& id, const std::string& rule, Outcome outcome,
             const std::string& words) {
     const conformance::CheckReport report = check_shelf(id);
     UNSCOPED_INFO(conformance::print(report, false));
-    CHECK_FALSE(conformance::conforms(report));
+    CHECK(conformance::conforms(report) == (outcome == Outcome::warning));
+    CHECK(std::ranges::count(report.results, rule, &conformance::CheckResult::id) == 1);
     for (const conformance::CheckResult& result : report.results) {
         INFO(result.id << ": " << conformance::name_of(result.outcome) << " " << result.detail);
         if (result.id == rule) {
             CHECK(result.outcome == outcome);
             CHECK(result.detail.find(words) != std::string::npos);
         } else {
-            CHECK_FALSE(conformance::is_breach(result.outcome));
+            CHECK((result.outcome == Outcome::pass || result.outcome == Outcome::skipped ||
+                   is_of_time(result)));
         }
     }
 }
 
-void expect_conforming(const std::filesystem::path& driver,
-                       const std::vector<std::string>& skipped) {
+void expect_conforming(const std::filesystem::path& driver, const std::vector<std::string>& skipped,
+                       const std::vector<std::string>& warned = {}) {
     const conformance::CheckReport report = check(driver);
     UNSCOPED_INFO(conformance::print(report, false));
     for (const conformance::CheckResult& result : report.results) {
@@ -55,6 +63,8 @@ void expect_conforming(const std::filesystem::path& driver,
         CHECK_FALSE(conformance::is_breach(result.outcome));
         CHECK((result.outcome == Outcome::skipped) ==
               (std::ranges::find(skipped, result.id) != skipped.end()));
+        CHECK((result.outcome == Outcome::warning && !is_of_time(result)) ==
+              (std::ranges::find(warned, result.id) != warned.end()));
     }
 }
 
@@ -69,7 +79,8 @@ constexpr std::uint32_t kV5Features =
 // A client library keeps the contract and claims exactly this: the checks of other features are skipped.
 void expect_client(const std::string& id, std::uint32_t shape, std::uint32_t protocols,
                    std::uint32_t features, std::uint32_t max_window,
-                   const std::vector<std::string>& skipped) {
+                   const std::vector<std::string>& skipped,
+                   const std::vector<std::string>& warned = {}) {
     const auto descriptor = driver::driver_named(shipped(id).string(), {});
     if (!descriptor)
         FAIL(support::one_line(descriptor.error()));
@@ -80,64 +91,75 @@ void expect_client(const std::string& id, std::uint32_t shape, std::uint32_t pro
                                                .features = features,
                                                .max_window = max_window,
                                                .qos0_completion = MQCORE_QOS0_WRITTEN});
-    expect_conforming(shipped(id), skipped);
+    expect_conforming(shipped(id), skipped, warned);
 }
 
 } // namespace
 
 TEST_CASE("good-driver breaks no rule") {
     expect_conforming(std::filesystem::path(MQCORE_SHELF) / "good-driver",
-                      {"many-connections", "receive-maximum", "filter-callbacks",
-                       "publish-properties", "topic-alias", "tls-verified"});
+                      {"many-connections", "receive-maximum", "publish-properties", "topic-alias",
+                       "tls-verified"});
 }
 TEST_CASE("boost-mqtt5 keeps the contract") {
     expect_client("boost-mqtt5", MQCORE_SHAPE_NOWAIT, MQCORE_V5,
                   MQCORE_FEATURE_TLS | kV5Features | MQCORE_FEATURE_MANY_CONNECTIONS, 65534,
-                  {"filter-callbacks"});
+                  {});
 }
 TEST_CASE("libmosquitto keeps the contract") {
     expect_client("libmosquitto", MQCORE_SHAPE_SYNC, MQCORE_V311 | MQCORE_V5,
-                  MQCORE_FEATURE_TLS | kV5Features | MQCORE_FEATURE_MANY_CONNECTIONS, 65535,
-                  {"filter-callbacks"});
+                  MQCORE_FEATURE_TLS | kV5Features | MQCORE_FEATURE_MANY_CONNECTIONS, 65535, {});
 }
 TEST_CASE("mqtt-c keeps the contract") {
     expect_client("mqtt-c", MQCORE_SHAPE_SYNC, MQCORE_V311, MQCORE_FEATURE_MANY_CONNECTIONS, 65534,
-                  {"receive-maximum", "filter-callbacks", "publish-properties", "topic-alias",
-                   "tls-verified"});
+                  {"receive-maximum", "publish-properties", "topic-alias", "tls-verified"});
 }
 TEST_CASE("paho-c keeps the contract") {
     expect_client("paho-c", MQCORE_SHAPE_NOWAIT, MQCORE_V311 | MQCORE_V5,
-                  MQCORE_FEATURE_TLS | kV5Features | MQCORE_FEATURE_MANY_CONNECTIONS, 65534,
-                  {"filter-callbacks"});
+                  MQCORE_FEATURE_TLS | kV5Features | MQCORE_FEATURE_MANY_CONNECTIONS, 65534, {});
 }
 TEST_CASE("paho-c-sync keeps the contract") {
     expect_client("paho-c-sync", MQCORE_SHAPE_SYNC, MQCORE_V311 | MQCORE_V5,
-                  MQCORE_FEATURE_TLS | kV5Features | MQCORE_FEATURE_MANY_CONNECTIONS, 65534,
-                  {"filter-callbacks"});
+                  MQCORE_FEATURE_TLS | kV5Features | MQCORE_FEATURE_MANY_CONNECTIONS, 65534, {});
 }
 TEST_CASE("paho-cpp keeps the contract") {
     expect_client("paho-cpp", MQCORE_SHAPE_NOWAIT, MQCORE_V311 | MQCORE_V5,
-                  MQCORE_FEATURE_TLS | kV5Features | MQCORE_FEATURE_MANY_CONNECTIONS, 65534,
-                  {"filter-callbacks"});
+                  MQCORE_FEATURE_TLS | kV5Features | MQCORE_FEATURE_MANY_CONNECTIONS, 65534, {});
 }
 TEST_CASE("paho-golang keeps the contract") {
     expect_client("paho-golang", MQCORE_SHAPE_SYNC, MQCORE_V311,
                   MQCORE_FEATURE_TLS | MQCORE_FEATURE_FILTER_CALLBACKS |
                       MQCORE_FEATURE_MANY_CONNECTIONS,
-                  65534, {"receive-maximum", "publish-properties", "topic-alias"});
+                  65534, {"receive-maximum", "publish-properties", "topic-alias"},
+                  {"starts-no-thread"}); // Go's runtime starts with its library
 }
 TEST_CASE("rumqttc keeps the contract") {
     expect_client("rumqttc", MQCORE_SHAPE_NOWAIT, MQCORE_V311 | MQCORE_V5,
-                  MQCORE_FEATURE_TLS | kV5Features | MQCORE_FEATURE_MANY_CONNECTIONS, 65533,
-                  {"filter-callbacks"});
+                  MQCORE_FEATURE_TLS | kV5Features | MQCORE_FEATURE_MANY_CONNECTIONS, 65533, {});
 }
 TEST_CASE("null keeps the contract, and is not asked what needs a network") {
-    expect_conforming(shipped("null"), {"refused-port-is-error", "refused-connect-is-error",
-                                        "refused-subscription-is-error", "lower-qos-is-unsupported",
-                                        "publishes-all", "done-not-early", "receives-all",
-                                        "payload-intact", "speaks-mqtt", "many-connections",
-                                        "receive-maximum", "filter-callbacks", "publish-properties",
-                                        "topic-alias", "tls-verified", "lost-connection-is-error"});
+    expect_conforming(shipped("null"), {"refused-port-is-error",
+                                        "refused-connect-is-error",
+                                        "refused-subscription-is-error",
+                                        "lower-qos-is-unsupported",
+                                        "publishes-all",
+                                        "done-not-early",
+                                        "receives-all",
+                                        "payload-intact",
+                                        "speaks-mqtt",
+                                        "many-connections",
+                                        "receive-maximum",
+                                        "filter-index-right",
+                                        "publish-properties",
+                                        "topic-alias",
+                                        "tls-verified",
+                                        "lost-connection-is-error",
+                                        "received-one-at-a-time",
+                                        "stamp-kept",
+                                        "topic-right",
+                                        "shape-as-declared",
+                                        "memory-bounded",
+                                        "unclaimed-is-unsupported"});
 }
 
 // The library and its table.
@@ -170,7 +192,40 @@ TEST_CASE("other-claims differs from its driver.toml") {
            "publish_qos is 0x7, driver.toml says 0x3");
 }
 
+TEST_CASE("exports-more exports more than its entry") {
+    expect("exports-more", "exports-entry-only", Outcome::warning,
+           "exports besides: mqtt_client_version");
+}
+TEST_CASE("executable-stack asks for an executable stack") {
+    expect("executable-stack", "no-executable-stack", Outcome::fail, "-z noexecstack");
+}
+TEST_CASE("changes-claims claims something else after create") {
+    expect("changes-claims", "info-constant", Outcome::fail, "its info is another after create()");
+}
+TEST_CASE("another-table makes a table each time") {
+    expect("another-table", "info-constant", Outcome::fail, "another table each time");
+}
+TEST_CASE("starts-thread starts a thread when it is opened") {
+    expect("starts-thread", "starts-no-thread", Outcome::warning, "started 1 thread");
+}
+TEST_CASE("lists-slowly takes long to be listed") {
+    expect("lists-slowly", "listed-in-time", Outcome::warning, "asking for its table takes");
+}
+
 // Life.
+TEST_CASE("creates-once cannot be created again") {
+    expect("creates-once", "creates-again", Outcome::fail,
+           "the second time: the library was started");
+}
+TEST_CASE("destroys-what-never-was crashes where connect() failed") {
+    expect("destroys-what-never-was", "destroys-unconnected", Outcome::crashed, "in destroy()");
+}
+TEST_CASE("connects-once cannot connect again") {
+    expect("connects-once", "connects-again", Outcome::fail, "it was connected before");
+}
+TEST_CASE("spins asks again and again") {
+    expect("spins", "wait-not-spun", Outcome::fail, "wait until wake_ns");
+}
 TEST_CASE("crashes-in-create crashes in create") {
     expect("crashes-in-create", "create-destroy", Outcome::crashed, "in create()");
 }
@@ -236,6 +291,39 @@ TEST_CASE("received-after-disconnect reports too late") {
 }
 
 // Messages.
+TEST_CASE("mixes-topics publishes on another topic") {
+    expect("mixes-topics", "topic-right", Outcome::fail,
+           "went out on 'mqcore/check/a', its topic is 'mqcore/check/b/c'");
+}
+TEST_CASE("renews-stamp changes the time of publishing") {
+    expect("renews-stamp", "stamp-kept", Outcome::fail, "the core had written");
+}
+TEST_CASE("guesses-filter names a filter without the claim") {
+    expect("guesses-filter", "filter-index-right", Outcome::fail,
+           "100 of 100 messages came with the index of a filter");
+}
+TEST_CASE("receives-at-once reports from two threads at the same time") {
+    expect("receives-at-once", "received-one-at-a-time", Outcome::fail,
+           "while another call was inside");
+}
+TEST_CASE("one-at-a-time leaves the window empty") {
+    expect("one-at-a-time", "shape-as-declared", Outcome::fail,
+           "with 16 messages in flight allowed it took");
+}
+TEST_CASE("awaits-elsewhere completes on another thread than its shape says") {
+    expect("awaits-elsewhere", "shape-as-declared", Outcome::fail,
+           "on another thread than drive()'s");
+}
+TEST_CASE("sends-late does not keep the time") {
+    expect("sends-late", "sends-when-due", Outcome::fail, "after they were due");
+}
+TEST_CASE("leaks keeps what it has sent") {
+    expect("leaks", "memory-bounded", Outcome::fail, "bytes a message of 4096 bytes");
+}
+TEST_CASE("takes-unclaimed takes what it does not claim") {
+    expect("takes-unclaimed", "unclaimed-is-unsupported", Outcome::warning,
+           "with MQCORE_UNSUPPORTED what it does not claim: 'tls'");
+}
 TEST_CASE("never-completes completes nothing") {
     expect("never-completes", "done-exactly-once", Outcome::fail, "were never completed");
 }

@@ -5,6 +5,8 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -222,6 +224,7 @@ static int32_t open_socket(good* self) {
     self->socket = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (connect(self->socket, (const struct sockaddr*)&address, sizeof address) != 0)
         return fail(self, MQCORE_NETWORK, strerror(errno));
+    setsockopt(self->socket, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
     fcntl(self->socket, F_SETFL, O_NONBLOCK);
     self->reached = kOpened;
     return MQCORE_OK;
@@ -253,10 +256,13 @@ int32_t good_connect(void* opaque, const mqcore_run* run) {
     int32_t status;
 
     self->run = run;
+    self->filled = 0;
     if (run->option_count > 0)
         return fail(self, MQCORE_CONFIG, "this driver has no options");
     if (run->protocol != MQCORE_V311 || run->ca_file)
         return fail(self, MQCORE_UNSUPPORTED, "this driver speaks MQTT 3.1.1 over TCP");
+    if (run->connection_count > 1 || run->filter_qos > 1)
+        return fail(self, MQCORE_UNSUPPORTED, "this driver has one connection and no QoS 2");
     status = open_socket(self);
     if (status != MQCORE_OK)
         return status;

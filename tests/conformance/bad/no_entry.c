@@ -1,6 +1,6 @@
 /* A shared library, but no driver. */
 #include "good.h"
 
-MQCORE_EXPORT int32_t mqcore_driver_version(void);
+int32_t mqcore_driver_version(void);
 
 int32_t mqcore_driver_version(void) { return 1; }
