@@ -270,7 +270,8 @@ bool stands_for(const driver::Descriptor& null_client, const driver::Descriptor&
 }
 
 NullClients find_null_clients(const driver::Catalogue& catalogue,
-                              std::span<const driver::Descriptor> clients) {
+                              std::span<const driver::Descriptor> clients,
+                              const driver::EnvironmentOptions& options) {
     NullClients found;
     for (const driver::Descriptor& null_client : catalogue.drivers) {
         const auto is_stood_for = [&](const driver::Descriptor& client) {
@@ -280,7 +281,7 @@ NullClients find_null_clients(const driver::Catalogue& catalogue,
             (!clients.empty() && std::ranges::none_of(clients, is_stood_for)))
             continue;
         Result<driver::Environment> environment =
-            driver::environment_status(null_client, catalogue.host(null_client.host));
+            driver::environment_status(null_client, catalogue.host(null_client.host), options);
         if (!environment || !environment->is_ready) {
             found.not_ready.push_back({null_client, environment
                                                         ? environment->reason

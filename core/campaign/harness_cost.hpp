@@ -6,6 +6,7 @@
 
 #include "campaign/campaign.hpp"
 #include "driver/discovery.hpp"
+#include "driver/environment.hpp"
 
 #include <span>
 
@@ -51,9 +52,10 @@ support::Result<HarnessCost> measure_harness_cost(const HarnessCostOptions& opti
 support::Json to_json(const HarnessCost& cost);
 
 // Of the drivers that measure mqcore itself, those that stand for one of the clients; all of them when
-// no client is named. Asks their hosts whether they are ready.
+// no client is named. Asks their hosts whether they are ready, with the interpreter that the clients have.
 NullClients find_null_clients(const driver::Catalogue& catalogue,
-                              std::span<const driver::Descriptor> clients);
+                              std::span<const driver::Descriptor> clients,
+                              const driver::EnvironmentOptions& options);
 
 // True when the null client's calls are the client's: of one host, and there of one shape. A native
 // client makes the same calls in every shape.

@@ -126,7 +126,8 @@ Result<campaign::CampaignOptions> prepare_profile(ProfileOptions& options) {
     if (!profiling)
         return std::move(profiling).error();
     campaign->profiling = std::move(*profiling);
-    campaign->null_clients = campaign::find_null_clients(catalogue, campaign->plan.clients);
+    campaign->null_clients =
+        campaign::find_null_clients(catalogue, campaign->plan.clients, options.run.environment);
     return campaign;
 }
 

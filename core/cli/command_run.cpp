@@ -145,7 +145,7 @@ int run(const RunOptions& given) {
 
     // Refused pairs are told before the first run: nobody waits for a number that will not come.
     if (options.is_dry_run) {
-        fmt::print("{}", report::points_table(campaign->scenarios, refused_pairs(campaign->plan),
+        fmt::print("{}", report::points_table(campaign->plan.points, refused_pairs(campaign->plan),
                                               terminal_style()));
         fmt::print("\n{} runs, about {} s\n", campaign->plan.runs.size(),
                    campaign::estimate_ns(campaign->plan, campaign->profile) / support::kSecond);
@@ -161,7 +161,8 @@ int run(const RunOptions& given) {
              "nothing to run: every chosen client lacks what the chosen points need",
              {}});
 
-    campaign->null_clients = campaign::find_null_clients(catalogue, campaign->plan.clients);
+    campaign->null_clients =
+        campaign::find_null_clients(catalogue, campaign->plan.clients, options.environment);
     Result<campaign::CampaignOutcome> outcome = [&] {
         Progress progress(campaign->plan, options.is_quiet);
         return campaign::run_campaign(*campaign, progress, std::move(resumed));
@@ -196,7 +197,7 @@ int list(const RunOptions& options, bool wants_json) {
     const auto seconds =
         campaign::estimate_ns(campaign->plan, campaign->profile) / support::kSecond;
     if (!wants_json) {
-        fmt::print("{}", report::points_table(campaign->scenarios, refused_pairs(campaign->plan),
+        fmt::print("{}", report::points_table(campaign->plan.points, refused_pairs(campaign->plan),
                                               terminal_style()));
         std::vector<std::string> ids;
         for (const driver::Descriptor& client : campaign->plan.clients)

@@ -186,10 +186,10 @@ int new_driver(driver::NewProject wanted, const std::string& language_id) {
     return kDone;
 }
 
-int harness_cost(bool wants_json, unsigned rounds) {
+int harness_cost(bool wants_json, unsigned rounds, const driver::EnvironmentOptions& environment) {
     const Installation installation = Installation::find();
     const campaign::HarnessCostOptions options{
-        .null_clients = campaign::find_null_clients(installation.catalogue(), {}),
+        .null_clients = campaign::find_null_clients(installation.catalogue(), {}, environment),
         .worker_program = installation.worker,
         .rounds = rounds};
     for (const auto& [client, why] : options.null_clients.not_ready)
@@ -315,12 +315,14 @@ std::function<int()> declare_new_driver(CLI::App& app) {
 std::function<int()> declare_harness_cost(CLI::App& app) {
     auto wants_json = std::make_shared<bool>(false);
     auto rounds = std::make_shared<unsigned>(7);
+    auto environment = std::make_shared<driver::EnvironmentOptions>();
+    add_python_option(app, *environment);
     app.add_flag("--json", *wants_json, "As JSON");
     app.add_option("--rounds", *rounds, "Interleaved rounds")
         ->check(CLI::Range(1u, 100u))
         ->capture_default_str()
         ->type_name("N");
-    return [=] { return harness_cost(*wants_json, *rounds); };
+    return [=] { return harness_cost(*wants_json, *rounds, *environment); };
 }
 
 std::function<int()> declare_check_driver(CLI::App& app) {

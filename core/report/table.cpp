@@ -672,27 +672,26 @@ std::string point_in_words(const Json& point) {
         Block{.point = point_from(Node(&point)), .cells = {}, .refused = {}, .not_run = {}});
 }
 
-std::string points_table(std::span<const scenario::Scenario> scenarios,
-                         std::span<const RefusedPair> refused, const TableStyle& style) {
-    TextTable points({{"point", Align::left},
-                      {"kind", Align::left},
-                      {"QoS", Align::right},
-                      {"payload", Align::right},
-                      {"load", Align::left},
-                      {"protocol", Align::left},
-                      {"question", Align::left}});
-    for (const scenario::Scenario& scenario : scenarios)
-        for (const Point& point : scenario.points) {
-            const bool has_messages = point.kind != Kind::idle;
-            points.add({{point.id, Paint::bold},
-                        {std::string(scenario::name_of(point.kind))},
-                        {has_messages ? std::to_string(point.qos) : std::string()},
-                        {has_messages ? verdict::payload_in_words(point) : std::string()},
-                        {verdict::load_in_words(point)},
-                        {protocol_of(point)},
-                        {point.question, Paint::dim}});
-        }
-    std::string out = points.print(style.format, style.use_colour);
+std::string points_table(std::span<const Point> points, std::span<const RefusedPair> refused,
+                         const TableStyle& style) {
+    TextTable table({{"point", Align::left},
+                     {"kind", Align::left},
+                     {"QoS", Align::right},
+                     {"payload", Align::right},
+                     {"load", Align::left},
+                     {"protocol", Align::left},
+                     {"question", Align::left}});
+    for (const Point& point : points) {
+        const bool has_messages = point.kind != Kind::idle;
+        table.add({{point.id, Paint::bold},
+                   {std::string(scenario::name_of(point.kind))},
+                   {has_messages ? std::to_string(point.qos) : std::string()},
+                   {has_messages ? verdict::payload_in_words(point) : std::string()},
+                   {verdict::load_in_words(point)},
+                   {protocol_of(point)},
+                   {point.question, Paint::dim}});
+    }
+    std::string out = table.print(style.format, style.use_colour);
     if (refused.empty())
         return out;
     TextTable pairs({{"unsupported", Align::left}, {"point", Align::left}, {"lacks", Align::left}});

@@ -46,7 +46,7 @@ struct RefusedPair {
 };
 
 // `mqcore list`: points with kind, QoS, payload, load, protocol and question, then refused pairs.
-std::string points_table(std::span<const scenario::Scenario> scenarios,
+std::string points_table(std::span<const scenario::Point> points,
                          std::span<const RefusedPair> refused, const TableStyle& style);
 
 // `mqcore clients`: the drivers, then the variants that they declare. versions: library version by client id, where known.

@@ -187,6 +187,16 @@ class AHonestRun(MqcoreTest):
             self.assertEqual(receive["stray"], 0)
             self.assertEqual(receive["total"], run["client"]["report"]["send"]["sent"])
 
+    def test_list_and_a_dry_run_show_the_chosen_points_alone(self) -> None:
+        for command in (("list",), ("run", "--dry-run")):
+            code, out, err = self.start(*command, "short.toml", "--clients", "paho-c", "--points", "su*",
+                                        "--profile", "smoke", "--direct").finish()
+            self.assertEqual(code, 0, err)
+            self.assertRegex(out, r"(?m)^sub  +sub ")
+            self.assertNotRegex(out, r"(?m)^pub ")
+            self.assertRegex(out, r"(?m)^sub .*direct")
+            self.assertIn("1 runs", out)
+
     def test_a_refused_pair_is_named_before_the_first_run(self) -> None:
         (self.folder / "short.toml").write_text(
             '[suite]\nname = "short"\n[[point]]\nid = "two"\nkind = "sub"\nqos = 2\npayload = "256B"\n'
