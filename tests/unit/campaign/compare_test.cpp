@@ -95,18 +95,36 @@ TEST_CASE("a client whose runs are not valid any more counts as slower") {
 
 TEST_CASE("campaigns under other conditions are refused with what differs") {
     struct Other {
-        const char* path;
+        const char *part, *key;
         Json value;
         const char* said;
     };
     for (const Other& other :
-         {Other{"machine.cpu_model", "another", "another processor (\"a processor\", \"another\")"},
-          Other{"broker.version", "2.1.0", "another broker version (\"2.0.11\", \"2.1.0\")"},
-          Other{"broker.config_sha256", "f", "another broker configuration"},
-          Other{"profile.name", "smoke", "another profile (\"standard\", \"smoke\")"},
-          Other{"profile.window_ns", 1, "another window"}}) {
+         {Other{"machine", "cpu_model", "another",
+                "another processor (\"a processor\", \"another\")"},
+          Other{"machine", "architecture", "riscv64", "another architecture"},
+          Other{"machine", "cores", 64, "another number of cores"},
+          Other{"machine", "cpus", 64, "another number of logical CPUs"},
+          Other{"machine", "smt", true, "another SMT"},
+          Other{"machine", "turbo", true, "another turbo"},
+          Other{"machine", "governors", JsonArray{"powersave"}, "another frequency governor"},
+          Other{"machine", "kernel", "6.1", "another kernel (unknown, \"6.1\")"},
+          Other{"machine", "distribution", "another", "another distribution"},
+          Other{"machine", "hypervisor", "kvm", "another hypervisor"},
+          Other{"machine", "container", "docker", "another container"},
+          Other{"machine", "cpu_quota_cores", 1.5, "another CPU quota"},
+          Other{"cores", "cpus", JsonObject{{"client", JsonArray{7}}},
+                "another placement on cores"},
+          Other{"broker", "managed", false, "another broker (true, false)"},
+          Other{"broker", "version", "2.1.0", "another broker version (\"2.0.11\", \"2.1.0\")"},
+          Other{"broker", "binary_sha256", "f", "another broker binary"},
+          Other{"broker", "config_sha256", "f", "another broker configuration"},
+          Other{"profile", "name", "smoke", "another profile (\"standard\", \"smoke\")"},
+          Other{"profile", "warmup_ns", 1, "another warm-up"},
+          Other{"profile", "window_ns", 1, "another window"},
+          Other{"profile", "drain_ns", 1, "another drain"}}) {
         StoredCampaign second = stored();
-        at(second.manifest, other.path) = other.value;
+        at(second.manifest, other.part).as_object()[other.key] = other.value;
         const auto refused = compare_campaigns(stored(), second, {.is_anyway = true});
         REQUIRE_FALSE(refused);
         INFO(refused.error().message);
