@@ -8,7 +8,8 @@ import { table } from "../parts";
 const EXPORTS: [string, string][] = [
   ["csv", "one row a client and point"],
   ["csv-runs", "one row a run"],
-  ["json", "what these pages are made of"],
+  ["json", "cells with values, intervals and places"],
+  ["document", "what these pages are made of"],
   ["markdown", "the tables for a document"],
   ["openmetrics", "for Prometheus and its kin"],
   ["benchmark-bigger", "for continuous-benchmark services; benchmark-smaller is its other half"],
