@@ -277,6 +277,14 @@ class OutsideDrivers(InstallTest):
         self.build("--install", self.project / "build", "--prefix", self.project / "root")
         self.assert_driver(self.project / "root" / "lib" / "mqcore" / "plugins" / "outside")
 
+    def test_a_new_project_builds_against_it(self) -> None:
+        self.good("new-driver", "brand-new", "--lang", "c")
+        path = f"{self.prefix / 'bin'}{os.pathsep}{os.environ['PATH']}"
+        done = subprocess.run([self.home / "brand-new" / "build.sh"], env={**os.environ, "PATH": path},
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("'brand-new' keeps the contract", self.good("check-driver", "brand-new/build/brand-new"))
+
     def test_what_is_wrong_is_said_when_it_is_configured(self) -> None:
         for lines, says in {
             "mqcore_add_driver(outside)": "SOURCES is missing",

@@ -10,5 +10,5 @@ done
 ln -sfn "$(dirname "$(dirname "$(readlink -f "$(command -v mqcore)")")")/share/mqcore/sdk" sdk
 rm -f @FOLDER@/my-driver.so # a build that fails leaves no older driver behind
 CGO_ENABLED=1 go build -trimpath -buildmode=c-shared \
-    -ldflags=-extldflags=-Wl,--version-script="$PWD/sdk/export.map" -o @FOLDER@/my-driver.so .
+    -ldflags="all='-extldflags=\"-Wl,--version-script=$PWD/sdk/export.map\"'" -o @FOLDER@/my-driver.so .
 cp driver.toml @FOLDER@/
