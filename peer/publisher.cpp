@@ -23,6 +23,7 @@ Publisher::Publisher(PacketStream& stream, Protocol protocol, std::uint8_t qos,
     : stream_(stream), protocol_(protocol), schedule_(schedule), qos_(qos),
       properties_(std::move(properties)), window_(effective_window(qos, window, receive_maximum)),
       ends_(qos == 0 ? window_ : 0), handshakes_(qos == 0 ? 0 : kPacketIds + 1, Handshake::none),
+      sent_by_interval_(schedule), completed_by_interval_(schedule),
       is_alone_(qos != 0 && window_ == 1) {}
 
 // --- measured path begins ---
@@ -47,8 +48,7 @@ std::uint8_t* Publisher::publish(std::string_view topic, std::size_t payload_byt
     ++unfinished_;
     ++sent_;
     sent_at_ = now;
-    if (schedule_.in_window(now))
-        ++sent_window_;
+    sent_by_interval_.add(now);
     return payload;
 }
 
@@ -107,13 +107,17 @@ void Publisher::finish(std::uint16_t packet_id, std::uint8_t reason_code, Nanose
 // --- measured path ends ---
 
 support::JsonObject Publisher::report() const {
-    support::JsonObject report{{"sent", sent_},           {"sent_window", sent_window_},
-                               {"completed", completed_}, {"completed_window", completed_window_},
-                               {"failed", failed_},       {"unfinished", unfinished_},
-                               {"window", window_},       {"unknown_acks", unknown_acks_}};
+    support::JsonObject report{
+        {"sent", sent_},           {"sent_window", sent_by_interval_.in_window()},
+        {"completed", completed_}, {"completed_window", completed_by_interval_.in_window()},
+        {"failed", failed_},       {"unfinished", unfinished_},
+        {"window", window_},       {"unknown_acks", unknown_acks_}};
     report["first_failure"] =
         first_failure_.empty() ? support::Json(nullptr) : support::Json(first_failure_);
     report["acknowledged"] = is_alone_ ? acknowledged_.to_json() : support::Json(nullptr);
+    report["series"] =
+        support::JsonObject{{"sent", measure::to_json(sent_by_interval_.counts())},
+                            {"completed", measure::to_json(completed_by_interval_.counts())}};
     return report;
 }
 

@@ -4,6 +4,7 @@
 // QoS 2 with PUBCOMP. Source and echo share it. Allocates at construction only. One thread.
 
 #include "measure/histogram.hpp"
+#include "measure/intervals.hpp"
 #include "measure/schedule.hpp"
 #include "peer/decode.hpp"
 #include "peer/packet_stream.hpp"
@@ -35,7 +36,7 @@ class Publisher {
     // Error codes that the server has answered, for people: empty, or the first of them.
     const std::string& first_failure() const { return first_failure_; }
     // {"sent", "sent_window", "completed", "completed_window", "failed", "unfinished", "window",
-    //  "unknown_acks", "first_failure", "acknowledged"}
+    //  "unknown_acks", "first_failure", "acknowledged", "series"}
     support::JsonObject report() const;
 
   private:
@@ -46,8 +47,7 @@ class Publisher {
     void complete(Nanoseconds now) {
         --unfinished_;
         ++completed_;
-        if (schedule_.in_window(now))
-            ++completed_window_;
+        completed_by_interval_.add(now);
     }
 
     PacketStream& stream_;
@@ -64,9 +64,9 @@ class Publisher {
     std::vector<Handshake> handshakes_;
     std::uint16_t last_packet_id_ = 0;
     std::uint64_t sent_ = 0;
-    std::uint64_t sent_window_ = 0;
+    measure::IntervalCounts sent_by_interval_;
     std::uint64_t completed_ = 0;
-    std::uint64_t completed_window_ = 0;
+    measure::IntervalCounts completed_by_interval_;
     std::uint64_t failed_ = 0;
     std::uint64_t unknown_acks_ = 0; // for an identifier that waits for nothing of the kind
     std::string first_failure_;

@@ -92,6 +92,8 @@ struct ShowFormat {
     const char* name;
     const char* help;
     Text (*print)(const Shown& shown, const ShowOptions& options, const std::string& runs);
+    // Makes them of one cell's runs; null: the format shows cells.
+    std::string (*rows)(const Json& manifest, std::span<const Json> runs) = nullptr;
 };
 
 constexpr ShowFormat kFormats[] = {
@@ -122,7 +124,16 @@ constexpr ShowFormat kFormats[] = {
     {"csv-runs", "one row a run",
      [](const Shown&, const ShowOptions&, const std::string& runs) -> Text {
          return report::runs_csv_header() + runs;
-     }},
+     },
+     report::runs_csv},
+    {"csv-series", "one row an interval of a run: counts, latency and processor time over time",
+     [](const Shown&, const ShowOptions&, const std::string& runs) -> Text {
+         if (runs.empty())
+             return Error{ErrorCode::wrong_input, "none of these runs was recorded over time",
+                          "an older mqcore counted whole runs only"};
+         return report::series_csv_header() + runs;
+     },
+     report::series_csv},
     {"openmetrics", "for Prometheus and its kin",
      [](const Shown& shown, const ShowOptions&, const std::string&) -> Text {
          return report::openmetrics(shown.manifest, shown.cells);
@@ -159,15 +170,15 @@ int show(const ShowOptions& options) {
     if (const auto selected = report::select(shown.manifest, options.selection); !selected)
         return report_error(selected.error());
     std::string runs;
-    const bool wants_runs = options.format == "csv-runs";
+    const ShowFormat& chosen = kFormats[format - formats.begin()];
     const auto read =
         campaign::visit_cells(options.folder, *manifest, [&](std::span<const Json> documents) {
             const Json& first = documents.front();
             if (!report::has_pair(shown.manifest, support::text_or(first, "client_name", ""),
                                   support::text_or(first, "point", "")))
                 return;
-            if (wants_runs)
-                runs += report::runs_csv(shown.manifest, documents);
+            if (chosen.rows)
+                runs += chosen.rows(shown.manifest, documents);
             else
                 shown.cells.push_back(verdict::aggregate(documents));
             for (const Json& run : documents)
@@ -176,7 +187,7 @@ int show(const ShowOptions& options) {
         });
     if (!read)
         return report_error(read.error());
-    const Text text = kFormats[format - formats.begin()].print(shown, options, runs);
+    const Text text = chosen.print(shown, options, runs);
     if (!text)
         return report_error(text.error());
     fmt::print("{}", *text);

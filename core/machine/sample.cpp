@@ -48,20 +48,6 @@ std::optional<Stat> parse_stat(std::string_view text) {
     return stat;
 }
 
-void read_cpu_clock(pid_t pid, ProcessSample& sample) {
-    clockid_t clock{};
-    timespec time{};
-    int failed = ::clock_getcpuclockid(pid, &clock);
-    if (failed == 0 && ::clock_gettime(clock, &time) != 0)
-        failed = errno;
-    sample.at_ns = support::now_ns();
-    if (failed)
-        sample.unavailable["cpu_ns"] = fmt::format("no CPU clock: {}", std::strerror(failed));
-    else
-        sample.cpu_ns = static_cast<Nanoseconds>(time.tv_sec) * support::kSecond +
-                        static_cast<Nanoseconds>(time.tv_nsec);
-}
-
 void read_stat(const std::filesystem::path& folder, ProcessSample& sample) {
     const auto text = read_text(folder / "stat");
     const auto stat = text ? parse_stat(*text) : std::nullopt;
@@ -231,9 +217,27 @@ void ProcessSampler::begin() {
     is_peak_reset_ = fd && ::write(fd.get(), "5", 1) == 1;
 }
 
-ProcessSample ProcessSampler::sample() const {
+CpuTime ProcessSampler::cpu_time() const {
+    clockid_t clock{};
+    timespec time{};
+    int failed = ::clock_getcpuclockid(pid_, &clock);
+    if (failed == 0 && ::clock_gettime(clock, &time) != 0)
+        failed = errno;
+    CpuTime cpu{.at_ns = support::now_ns(), .cpu_ns = {}, .why_not = {}};
+    if (failed)
+        cpu.why_not = fmt::format("no CPU clock: {}", std::strerror(failed));
+    else
+        cpu.cpu_ns = static_cast<Nanoseconds>(time.tv_sec) * support::kSecond +
+                     static_cast<Nanoseconds>(time.tv_nsec);
+    return cpu;
+}
+
+ProcessSample ProcessSampler::sample(const CpuTime& cpu) const {
     ProcessSample sample;
-    read_cpu_clock(pid_, sample);
+    sample.at_ns = cpu.at_ns;
+    sample.cpu_ns = cpu.cpu_ns;
+    if (!cpu.cpu_ns)
+        sample.unavailable["cpu_ns"] = cpu.why_not;
     read_stat(folder_, sample);
     read_status(folder_, sample);
     read_switches(folder_, sample);

@@ -25,9 +25,17 @@ struct Switches {
     std::uint64_t involuntary = 0;
 };
 
-struct ProcessSample {
-    Nanoseconds at_ns = 0;             // when the CPU clock was read
+// A process's CPU clock. What a thread has run since the kernel last looked at it (a timer tick, a switch)
+// may not be in it yet.
+struct CpuTime {
+    Nanoseconds at_ns = 0;             // when it was read
     std::optional<Nanoseconds> cpu_ns; // all threads, living and ended, to the nanosecond
+    std::string why_not;
+};
+
+struct ProcessSample {
+    Nanoseconds at_ns = 0;                              // when the CPU clock was read
+    std::optional<Nanoseconds> cpu_ns;                  // as it says
     std::optional<std::uint64_t> user_ticks, sys_ticks; // the kernel's split of it, in clock ticks
     std::optional<std::uint64_t> rss_kib, rss_peak_kib, threads;
     std::optional<std::map<pid_t, Switches>>
@@ -54,8 +62,11 @@ class ProcessSampler {
     // Resets the kernel's record of the peak memory. At most a short pause of the process's page
     // faults, so it belongs into the warm-up.
     void begin();
-    // The CPU clock first, the rest after it.
-    ProcessSample sample() const;
+    // One system call, and nothing that the process could notice.
+    CpuTime cpu_time() const;
+    // The CPU clock first, the rest after it. With a CPU time that was read just before: the rest alone.
+    ProcessSample sample() const { return sample(cpu_time()); }
+    ProcessSample sample(const CpuTime& cpu) const;
     ProcessUse use_between(const ProcessSample& before, const ProcessSample& after) const;
 
   private:

@@ -1,9 +1,10 @@
 #pragma once
-// What one receiver knows of the messages that reached it: counts by phase, the ledger of sequence
-// numbers, damage, strays, and latency. The peer's sink and the worker's sink are this class, so both
+// What one receiver knows of the messages that reached it: counts by interval of the run, the ledger of
+// sequence numbers, damage, strays, and latency. The peer's sink and the worker's sink are this class, so both
 // ends of a run count the same way. One writer; record() allocates nothing and calls no kernel.
 
 #include "measure/histogram.hpp"
+#include "measure/intervals.hpp"
 #include "measure/ledger.hpp"
 #include "measure/offer.hpp"
 #include "measure/payload.hpp"
@@ -24,6 +25,8 @@ struct ArrivalSpec {
 class ArrivalRecorder {
   public:
     ArrivalRecorder(const ArrivalSpec& spec, const Schedule& schedule);
+    ArrivalRecorder(const ArrivalRecorder&) = delete; // points into itself
+    ArrivalRecorder& operator=(const ArrivalRecorder&) = delete;
 
     enum class Verdict { counted, duplicate, damaged, stray };
 
@@ -36,10 +39,7 @@ class ArrivalRecorder {
             return Verdict::stray;
         }
         ++total_;
-        if (schedule_.in_window(now))
-            ++window_;
-        else if (now >= schedule_.window_end())
-            ++drain_;
+        const std::size_t interval = arrived_.add(now);
         if (!is_expected_length(payload, bytes) || !fill_.intact(payload, bytes)) {
             if (damaged_++ == 0)
                 first_damaged_bytes_ = bytes;
@@ -51,20 +51,20 @@ class ArrivalRecorder {
                 return Verdict::
                     duplicate; // its latency is that of a repetition, not of the message
             if (offer_.is_paced())
-                record_since(offer_.due_ns(sequence), now, since_due_);
+                record_since(offer_.due_ns(sequence), now, since_due_, interval);
         }
         if (carries_stamp(bytes))
-            record_since(read_stamp(payload), now, transit_);
+            record_since(read_stamp(payload), now, transit_, interval);
         return Verdict::counted;
     }
 
     std::uint64_t total() const { return total_; }
-    std::uint64_t window() const { return window_; }
+    std::uint64_t window() const { return arrived_.in_window(); }
     const SequenceLedger& ledger() const { return ledger_; }
     const Histogram& transit() const { return transit_; }
 
     // {"total", "window", "drain", "stray", "damaged", "first_damaged_bytes", "impossible_latency",
-    //  "ledger": {...} or null when no payload carries a sequence, "transit", "since_due"}
+    //  "ledger": {...} or null when no payload carries a sequence, "transit", "since_due", "series"}
     support::Json to_json() const;
 
   private:
@@ -77,14 +77,19 @@ class ArrivalRecorder {
         return std::ranges::find(lengths_, bytes) != lengths_.end();
     }
     // A message belongs to the window by the instant it was sent (or due), so that the slowest ones,
-    // which arrive in the drain, are not cut off.
-    void record_since(Nanoseconds from, Nanoseconds now, Histogram& histogram) {
-        if (!schedule_.in_window(from))
+    // which arrive in the drain, are not cut off. In the series it belongs where it arrived.
+    void record_since(Nanoseconds from, Nanoseconds now, Histogram& histogram,
+                      std::size_t interval) {
+        if (now < from) [[unlikely]] {
+            if (schedule_.in_window(from))
+                ++impossible_latency_; // from the future: counted and shown, never binned as 0
             return;
-        if (now < from)
-            ++impossible_latency_; // from the future: counted and shown, never binned as 0
-        else
-            histogram.record(now - from);
+        }
+        const Nanoseconds latency = now - from;
+        if (&histogram == told_ && latency > slowest_[interval])
+            slowest_[interval] = latency;
+        if (schedule_.in_window(from))
+            histogram.record(latency);
     }
 
     Schedule schedule_;
@@ -94,8 +99,11 @@ class ArrivalRecorder {
     FillCheck fill_;
     SequenceLedger ledger_;
     std::uint64_t total_ = 0;
-    std::uint64_t window_ = 0;
-    std::uint64_t drain_ = 0;
+    IntervalCounts arrived_;
+    // Of each interval the largest latency, 0: none. One kind is told over time: since due where it is
+    // known, because a sender that stalls cannot hide in it, else transit.
+    IntervalList slowest_;
+    const Histogram* told_; // null: no payload carries a stamp
     std::uint64_t stray_ = 0;
     std::uint64_t damaged_ = 0;
     std::uint64_t impossible_latency_ = 0;

@@ -6,7 +6,8 @@ support::Json to_json(const Schedule& schedule) {
     return support::JsonObject{{"start_ns", schedule.start_ns},
                                {"warmup_ns", schedule.warmup_ns},
                                {"window_ns", schedule.window_ns},
-                               {"drain_ns", schedule.drain_ns}};
+                               {"drain_ns", schedule.drain_ns},
+                               {"interval_ns", schedule.interval_ns()}};
 }
 
 Schedule schedule_from_json(const support::Json& json) {

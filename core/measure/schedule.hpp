@@ -21,6 +21,11 @@ struct Schedule {
     Nanoseconds window_start() const { return start_ns + warmup_ns; }
     Nanoseconds window_end() const { return window_start() + window_ns; }
     Nanoseconds end() const { return window_end() + drain_ns; }
+    // What the series of a run are cut into (measure/intervals.hpp): seconds, and tenths of one where the
+    // window has so few seconds that they would tell nothing.
+    Nanoseconds interval_ns() const {
+        return window_ns < 5 * support::kSecond ? support::kSecond / 10 : support::kSecond;
+    }
     bool in_window(Nanoseconds at) const { return at >= window_start() && at < window_end(); }
     Phase phase_at(Nanoseconds at) const {
         return at < start_ns         ? Phase::before
@@ -31,6 +36,7 @@ struct Schedule {
     }
 };
 
+// With "interval_ns", so that a file tells how its series are cut; reading it back needs none.
 support::Json to_json(const Schedule& schedule);
 Schedule schedule_from_json(const support::Json& json);
 

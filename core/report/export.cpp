@@ -13,7 +13,11 @@ using support::Json;
 using support::JsonArray;
 using support::JsonObject;
 using verdict::Cell;
+using verdict::Column;
 using verdict::Node;
+using verdict::ReceivedSeries;
+using verdict::SentSeries;
+using verdict::Series;
 using verdict::Status;
 using verdict::Unit;
 
@@ -65,6 +69,42 @@ std::vector<std::string> header_with(std::initializer_list<const char*> more) {
     columns.insert(columns.end(), more.begin(), more.end());
     return columns;
 }
+
+// What a party counted over time; null: it does not do that on this point.
+struct SeriesColumn {
+    const char* name;
+    const Column* (*of)(const Series& series);
+};
+
+template <class Part>
+const Column* column_in(const std::optional<Part>& part, Column Part::*column) {
+    return part ? &((*part).*column) : nullptr;
+}
+
+constexpr SeriesColumn kSeriesColumns[] = {
+    {"client_sent",
+     [](const Series& series) { return column_in(series.client.send, &SentSeries::sent); }},
+    {"client_completed",
+     [](const Series& series) { return column_in(series.client.send, &SentSeries::completed); }},
+    {"client_arrived",
+     [](const Series& series) {
+         return column_in(series.client.receive, &ReceivedSeries::arrived);
+     }},
+    {"client_slowest_us",
+     [](const Series& series) {
+         return column_in(series.client.receive, &ReceivedSeries::slowest_us);
+     }},
+    {"peer_sent",
+     [](const Series& series) { return column_in(series.peer.send, &SentSeries::sent); }},
+    {"peer_completed",
+     [](const Series& series) { return column_in(series.peer.send, &SentSeries::completed); }},
+    {"peer_arrived",
+     [](const Series& series) { return column_in(series.peer.receive, &ReceivedSeries::arrived); }},
+    {"peer_slowest_us",
+     [](const Series& series) {
+         return column_in(series.peer.receive, &ReceivedSeries::slowest_us);
+     }},
+};
 
 // An OpenMetrics name ends in its base unit, which a value is multiplied to.
 struct BaseUnit {
@@ -164,6 +204,55 @@ std::string runs_csv(const Json& manifest, std::span<const Json> runs) {
         for (const verdict::MetricEntry& entry : verdict::metrics())
             fields.push_back(field(run["metrics"].number(entry.id)));
         out += row(fields);
+    }
+    return out;
+}
+
+std::string series_csv_header() {
+    std::vector<std::string> columns = header_with(
+        {"run", "attempt", "status", "interval", "phase", "begin_s", "length_s", "due"});
+    for (const SeriesColumn& column : kSeriesColumns)
+        columns.emplace_back(column.name);
+    columns.insert(columns.end(), {"client_cores", "broker_cores"});
+    return row(columns);
+}
+
+std::string series_csv(const Json& manifest, std::span<const Json> runs) {
+    std::string out;
+    for (const Json& document : runs) {
+        const Node run(&document);
+        const auto series = verdict::series_of(verdict::RunView(document));
+        if (!series)
+            continue;
+        std::vector<std::string> lead =
+            place_of(manifest, run["spec"], run.text("client_name"), run.text("point"));
+        for (const std::string& text :
+             {std::to_string(run.count("run").value_or(0)),
+              std::to_string(run.count("attempt").value_or(1)), run.text("status")})
+            lead.push_back(field(text));
+        for (std::size_t interval = 0; interval <= series->intervals.size(); ++interval) {
+            const auto value_in = [&](const Column* column) {
+                return column && interval < column->size() && (*column)[interval]
+                           ? std::to_string(*(*column)[interval])
+                           : std::string();
+            };
+            const auto cores_in = [&](const std::vector<verdict::Number>& column) {
+                return interval < column.size() && column[interval]
+                           ? fmt::format("{:.6g}", *column[interval])
+                           : std::string();
+            };
+            std::vector<std::string> fields = lead;
+            fields.push_back(std::to_string(interval));
+            fields.emplace_back(series->phase(interval));
+            fields.push_back(fmt::format("{:.9g}", series->begin_s(interval)));
+            fields.push_back(fmt::format("{:.9g}", series->length_s(interval)));
+            fields.push_back(value_in(&series->due));
+            for (const SeriesColumn& column : kSeriesColumns)
+                fields.push_back(value_in(column.of(*series)));
+            fields.push_back(cores_in(series->client_cores));
+            fields.push_back(cores_in(series->broker_cores));
+            out += row(fields);
+        }
     }
     return out;
 }

@@ -10,10 +10,14 @@
 namespace mqcore::report {
 
 // One row a cell, and one a run (RFC 4180, a header line, an empty field for null). Runs come cell by
-// cell, so the header is a function of its own.
+// cell, so their header is a function of its own.
 std::string cells_csv(const support::Json& manifest, std::span<const verdict::Cell> cells);
 std::string runs_csv_header();
 std::string runs_csv(const support::Json& manifest, std::span<const support::Json> runs);
+
+// One row an interval of a run's series; no row for a run without series.
+std::string series_csv_header();
+std::string series_csv(const support::Json& manifest, std::span<const support::Json> runs);
 
 // OpenMetrics 1.0 text in base units: seconds, bytes, ratios.
 std::string openmetrics(const support::Json& manifest, std::span<const verdict::Cell> cells);

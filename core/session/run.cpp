@@ -2,6 +2,7 @@
 
 #include "machine/profiler.hpp"
 #include "machine/sockets.hpp"
+#include "session/cpu_series.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -48,15 +49,21 @@ support::Error host_error(std::string message) {
 struct Sampled {
     std::optional<ProcessSampler> sampler; // nothing: not ours, or no such party
     std::string why_not;
+    machine::CpuTime cpu; // the last one
     ProcessSample before, after;
 
     void begin() {
         if (sampler)
             sampler->begin();
     }
+    void read_cpu() {
+        if (sampler)
+            cpu = sampler->cpu_time();
+    }
+    // With the CPU time that was just read, so that the series and the window's use are the same readings.
     void take(ProcessSample Sampled::*which) {
         if (sampler)
-            this->*which = sampler->sample();
+            this->*which = sampler->sample(cpu);
     }
     machine::ProcessUse use() const {
         return sampler ? sampler->use_between(before, after) : machine::unavailable_use(why_not);
@@ -93,6 +100,7 @@ class Run {
     Step connect_worker();
     Step take_first_reading();
     Step drive();
+    Step wait_until(Nanoseconds instant);
     Step count_system_calls();
     Step watch_window();
     Step watch_drain();
@@ -142,6 +150,7 @@ class Run {
     BrokerDelta delta_;
     std::uint64_t control_packets_of_run_ = 0;
     Sampled client_sample_, peer_sample_, broker_sample_;
+    std::optional<CpuSeries> cpu_series_; // from the drive on
     HostSample host_before_, host_after_;
     machine::Condition condition_;
     std::optional<machine::EventCounters> events_;
@@ -381,11 +390,29 @@ std::optional<Failure> Run::drive() {
     supervisor_.set_phase("warmup");
     schedule_ = request_.lengths;
     schedule_.start_ns = now_ns() + kLead;
+    cpu_series_.emplace(schedule_);
     const JsonObject order{{"do", "drive"}, {"schedule", measure::to_json(schedule_)}};
     worker_->tell(order);
     if (peer_)
         peer_->tell(order);
     return std::nullopt;
+}
+
+// While a run lasts, waiting is reading CPU times at the bounds of its intervals.
+std::optional<Failure> Run::wait_until(Nanoseconds instant) {
+    while (const auto bound = cpu_series_->next(instant)) {
+        if (Step failure = supervisor_.wait_until(*bound))
+            return failure;
+        const Nanoseconds now = now_ns();
+        if (cpu_series_->has_gone_by(now, instant)) {
+            cpu_series_->leave_out();
+            continue;
+        }
+        for (Sampled* party : {&client_sample_, &peer_sample_, &broker_sample_})
+            party->read_cpu();
+        cpu_series_->add(now, client_sample_.cpu.cpu_ns, broker_sample_.cpu.cpu_ns);
+    }
+    return supervisor_.wait_until(instant);
 }
 
 std::optional<Failure> Run::count_system_calls() {
@@ -400,13 +427,13 @@ std::optional<Failure> Run::count_system_calls() {
         return unavailable(
             host_error(fmt::format("they are counted in the warm-up, which is shorter than {} ms",
                                    kCallsFrom / kMillisecond)));
-    if (Step failure = supervisor_.wait_until(schedule_.window_start() - kCallsFrom))
+    if (Step failure = wait_until(schedule_.window_start() - kCallsFrom))
         return failure;
     const machine::EventCounters counters(worker_->pid(), std::span(&*kind, 1));
     const auto before = client_connections();
     const machine::EventSample first = counters.sample();
     const Nanoseconds begin_ns = now_ns();
-    if (Step failure = supervisor_.wait_until(schedule_.window_start() - kCallsTo))
+    if (Step failure = wait_until(schedule_.window_start() - kCallsTo))
         return failure;
     const machine::EventSample last = counters.sample();
     const Nanoseconds span_ns = now_ns() - begin_ns;
@@ -423,14 +450,14 @@ std::optional<Failure> Run::count_system_calls() {
 }
 
 std::optional<Failure> Run::watch_window() {
-    if (Step failure = supervisor_.wait_until(schedule_.window_start() - kBeforeWindow))
+    if (Step failure = wait_until(schedule_.window_start() - kBeforeWindow))
         return failure;
     Sampled* const parties[] = {&client_sample_, &peer_sample_, &broker_sample_};
     for (Sampled* party : parties)
         party->begin();
     events_.emplace(worker_->pid(), machine::hardware_events());
     host_before_ = machine::sample_host();
-    if (Step failure = supervisor_.wait_until(schedule_.window_start()))
+    if (Step failure = wait_until(schedule_.window_start()))
         return failure;
     for (Sampled* party : parties)
         party->take(&Sampled::before);
@@ -440,7 +467,7 @@ std::optional<Failure> Run::watch_window() {
     if (request_.profiler)
         if (Step failure = start_profiler(profiler_, request_.profiler->begin))
             return failure;
-    if (Step failure = supervisor_.wait_until(schedule_.window_end()))
+    if (Step failure = wait_until(schedule_.window_end()))
         return failure;
     for (Sampled* party : parties)
         party->take(&Sampled::after);
@@ -462,7 +489,7 @@ std::optional<Failure> Run::watch_window() {
 // tells the same, provided that nothing moved after it. The kernel's byte counts of the parties'
 // sockets prove that.
 std::optional<Failure> Run::watch_drain() {
-    if (Step failure = supervisor_.wait_until(schedule_.window_end() + kQuietStart))
+    if (Step failure = wait_until(schedule_.window_end() + kQuietStart))
         return failure;
     while (has_counters() && now_ns() < schedule_.end()) {
         note_movement();
@@ -471,11 +498,10 @@ std::optional<Failure> Run::watch_drain() {
             delta_.after = std::move(reading);
         if (is_quiet && !delta_.after)
             context_.probe->request(quiet_since_ns_, tick_limit(context_.broker));
-        if (Step failure =
-                supervisor_.wait_until(std::min(now_ns() + kQuietCheck, schedule_.end())))
+        if (Step failure = wait_until(std::min(now_ns() + kQuietCheck, schedule_.end())))
             return failure;
     }
-    return std::nullopt;
+    return wait_until(schedule_.end());
 }
 
 void Run::note_movement() {
@@ -666,6 +692,7 @@ Resources Run::resources() const {
                      .broker = broker_sample_.use(),
                      .host = {},
                      .condition = condition_,
+                     .cpu_series = cpu_series_->to_json(),
                      .events = events_->use_between(events_before_, events_after_),
                      .tcp = tcp_,
                      .system_calls = system_calls_};

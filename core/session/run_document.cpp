@@ -112,6 +112,7 @@ Resources unavailable_resources(const std::string& reason) {
                         .broker = none,
                         .host = {},
                         .condition = {},
+                        .cpu_series = nullptr,
                         .events = machine::unavailable_events(machine::hardware_events(), reason),
                         .tcp = error,
                         .system_calls = error};
@@ -127,7 +128,8 @@ Json to_json(const Resources& resources) {
     return JsonObject{{"client", client_json(resources)},
                       {"peer", machine::to_json(resources.peer)},
                       {"broker", machine::to_json(resources.broker)},
-                      {"host", std::move(host)}};
+                      {"host", std::move(host)},
+                      {"series", resources.cpu_series}};
 }
 
 } // namespace mqcore::session

@@ -40,6 +40,7 @@ struct Resources {
     machine::ProcessUse client, peer, broker;
     machine::HostUse host;
     std::optional<machine::Condition> condition; // at the window's end
+    Json cpu_series;                             // of client and broker, session/cpu_series.hpp
     // Of the client alone, and part of its entry in the document.
     machine::EventUse events;
     support::Result<machine::TcpUse> tcp;

@@ -100,6 +100,16 @@ void add_metrics(Cell& cell, std::span<const Json* const> valid) {
             cell.metrics[entry.id] = aggregate_metric(cell, valid, entry);
 }
 
+void add_series(Cell& cell, const Json& document) {
+    const Status status = status_in(document);
+    if (status != Status::valid && status != Status::not_sustained)
+        return;
+    if (auto series = series_of(RunView(document)))
+        cell.series.push_back({.run = support::unsigned_or(document, "run", 0),
+                               .status = status,
+                               .series = std::move(*series)});
+}
+
 } // namespace
 
 std::optional<Interval> range_of(const CellMetric& metric) {
@@ -154,6 +164,7 @@ Cell aggregate(std::span<const Json> runs) {
             if (std::ranges::find(cell.not_comparable_because, why) ==
                 cell.not_comparable_because.end())
                 cell.not_comparable_because.push_back(why);
+        add_series(cell, *document);
     }
     for (const Json* document : valid) {
         add_flags(cell, *document);

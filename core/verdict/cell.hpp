@@ -2,6 +2,7 @@
 // A cell: all runs of one client on one point. Only valid runs enter its numbers: medians of the runs'
 // metrics, and percentiles of their merged histograms. Reads judged run documents.
 
+#include "verdict/series.hpp"
 #include "verdict/statistics.hpp"
 #include "verdict/table.hpp"
 
@@ -26,6 +27,13 @@ std::optional<Interval> interval_of(const CellMetric& metric);
 // The runs' own values: smallest and largest; nothing where there is none.
 std::optional<Interval> range_of(const CellMetric& metric);
 
+// One run over time.
+struct RunSeries {
+    std::uint64_t run = 0;
+    Status status = Status::valid;
+    Series series;
+};
+
 struct Cell {
     std::string client, point;
     std::string library_version; // as the client told it; empty: it did not
@@ -40,7 +48,8 @@ struct Cell {
     std::map<std::string, std::string> flag_details; // of the first one
     std::map<std::string, CellMetric> metrics;
     std::map<std::string, measure::Histogram>
-        histograms; // of the valid runs, merged, by their name
+        histograms;                // of the valid runs, merged, by their name
+    std::vector<RunSeries> series; // of the runs that show the client: valid and not_sustained ones
     std::vector<std::string> not_comparable_because;
 };
 

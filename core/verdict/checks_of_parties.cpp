@@ -3,6 +3,7 @@
 #include "support/text.hpp"
 #include "verdict/checks.hpp"
 #include "verdict/scopes.hpp"
+#include "verdict/series.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -125,6 +126,18 @@ Finding find_broker_counters_read(const RunView& run, const Context&) {
                  why.empty() ? "the counters are older than the end of the run" : why);
 }
 
+Finding find_series_adds_up(const RunView& run, const Context&) {
+    if (!run.raw["schedule"]["interval_ns"])
+        return not_applicable("the run was not recorded over time");
+    if (!run.worker.has_report && !run.peer.has_report)
+        return unavailable("no party reported");
+    if (!series_of(run))
+        return blame(Party::harness, "the schedule cannot be cut into its intervals");
+    const std::vector<std::string> faults = faults_of_series(run);
+    return faults.empty() ? pass("every series adds up to its count")
+                          : blame(Party::harness, fmt::format("{}", fmt::join(faults, "; ")));
+}
+
 } // namespace
 
 std::vector<CheckEntry> checks_of_parties() {
@@ -177,6 +190,15 @@ std::vector<CheckEntry> checks_of_parties() {
          "that publishes no counters; the parties' own counts stand then.",
          {kMessages, kLoaded, kAnyQos, 0, true},
          find_broker_counters_read},
+        {"series_adds_up",
+         "The run over time adds up to the run",
+         "What the parties counted in each interval of the run is in sum what they counted as a "
+         "whole, and so is the CPU time that was read at the intervals' bounds.",
+         "Exact for messages sent, completed and arrived, in all, in the window and after it; "
+         "to a microsecond for the CPU time of the window. Some interval has the largest latency. "
+         "Does not apply to runs of before series were recorded.",
+         {kAnyKind, kAnyLoad, kAnyQos},
+         find_series_adds_up},
     };
 }
 

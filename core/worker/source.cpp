@@ -6,6 +6,7 @@
 #include <ctime>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
+#include <numeric>
 #include <string>
 #include <sys/syscall.h>
 #include <thread>
@@ -65,7 +66,9 @@ PacingSource::PacingSource(const std::optional<measure::SendSpec>& send,
                                   send ? send->pacing : measure::Pacing::tick),
       send_(send), slots_(send ? std::make_unique<SlotTable>(*send) : nullptr), page_(page),
       misuse_(misuse), drive_thread_(::pthread_self()), connections_(std::max(1u, connections)),
-      send_end_(schedule.window_end()), limit_(send && send->limit ? *send->limit : kNoLimit) {}
+      send_end_(schedule.window_end()), limit_(send && send->limit ? *send->limit : kNoLimit),
+      sent_by_interval_(schedule), completed_on_drive_thread_(schedule),
+      completed_elsewhere_(schedule) {}
 
 // --- measured path begins ---
 
@@ -113,8 +116,7 @@ int32_t PacingSource::answer(const mqcore_message** message) {
     if (offer_.is_paced())
         if (const Nanoseconds due = offer_.due_ns(sequence); schedule_.in_window(due))
             lag_.record(now - due);
-    if (schedule_.in_window(now))
-        ++sent_window_;
+    sent_by_interval_.add(now);
     if (sent_ < first_stamps_.size()) [[unlikely]]
         first_stamps_[sent_] = now;
     ++sent_;
@@ -174,17 +176,16 @@ void PacingSource::complete(std::uint32_t slot, std::int32_t status) {
         misuse_.note(Misuse::done_twice);
         return;
     }
-    const bool in_window = status == MQCORE_OK && schedule_.in_window(now);
+    const bool is_good = status == MQCORE_OK;
     if (is_here) {
-        add_alone(status == MQCORE_OK ? page_.completed_on_drive_thread
-                                      : page_.failed_on_drive_thread);
-        if (in_window)
-            add_alone(on_drive_thread_.in_window);
+        add_alone(is_good ? page_.completed_on_drive_thread : page_.failed_on_drive_thread);
+        if (is_good)
+            completed_on_drive_thread_.add(now);
     } else {
-        (status == MQCORE_OK ? page_.completed_elsewhere : page_.failed_elsewhere)
+        (is_good ? page_.completed_elsewhere : page_.failed_elsewhere)
             .fetch_add(1, std::memory_order_relaxed);
-        if (in_window)
-            elsewhere_.in_window.fetch_add(1, std::memory_order_relaxed);
+        if (is_good)
+            completed_elsewhere_.add(now);
         wake_waiter();
     }
 }
@@ -200,13 +201,18 @@ void PacingSource::interrupt() {
 Json PacingSource::report() const {
     if (!send_)
         return nullptr;
-    const std::uint64_t completed = page_.completed();
     const std::uint64_t failed = page_.failed();
+    measure::IntervalList by_interval = completed_elsewhere_.counts();
+    for (std::size_t index = 0; index < by_interval.size(); ++index)
+        by_interval[index] += completed_on_drive_thread_.counts()[index];
+    // Not the page's count: a library's own thread may still complete, and the two are to agree.
+    const std::uint64_t completed =
+        std::accumulate(by_interval.begin(), by_interval.end(), std::uint64_t{0});
     JsonObject report{
         {"sent", sent_},
-        {"sent_window", sent_window_},
+        {"sent_window", sent_by_interval_.in_window()},
         {"completed", completed},
-        {"completed_window", on_drive_thread_.in_window.load() + elsewhere_.in_window.load()},
+        {"completed_window", measure::sum_of_window(sent_by_interval_.intervals(), by_interval)},
         {"failed", failed},
         {"unfinished", sent_ - std::min(sent_, completed + failed)},
         {"slept", slept_},
@@ -217,6 +223,8 @@ Json PacingSource::report() const {
     report["never_sent"] =
         is_paced ? Json(due - std::min(due, lag_.count() + lag_.too_large())) : Json(nullptr);
     report["lag"] = is_paced ? lag_.to_json() : Json(nullptr);
+    report["series"] = JsonObject{{"sent", measure::to_json(sent_by_interval_.counts())},
+                                  {"completed", measure::to_json(by_interval)}};
     return report;
 }
 

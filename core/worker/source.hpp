@@ -5,6 +5,7 @@
 
 #include "measure/arrivals.hpp"
 #include "measure/control_page.hpp"
+#include "measure/intervals.hpp"
 #include "measure/offer.hpp"
 #include "measure/specification.hpp"
 #include "mqcore/driver.h"
@@ -59,10 +60,6 @@ class PacingSource : public mqcore_source {
 
     enum : std::uint32_t { kNothing, kSlot, kSchedule }; // what the driving thread waits for
 
-    struct Completions { // one writer or atomic additions, see ControlPage
-        std::atomic<std::uint64_t> in_window{0};
-    };
-
     // Written by the driving thread alone.
     measure::Schedule schedule_;
     measure::Offer offer_;
@@ -81,15 +78,15 @@ class PacingSource : public mqcore_source {
     std::uint64_t topic_turn_ = 0;
     std::uint64_t length_turn_ = 0;
     std::uint64_t sent_ = 0;
-    std::uint64_t sent_window_ = 0;
+    measure::IntervalCounts sent_by_interval_;
+    measure::IntervalCounts completed_on_drive_thread_;
     std::uint64_t slept_ = 0;
     std::uint64_t window_full_ = 0;
     std::uint64_t idle_ = 0; // WAIT and DRAIN with nothing to send any more, or nothing at all
     std::array<Nanoseconds, 16> first_stamps_{};
     measure::Histogram lag_;
-    Completions on_drive_thread_;
     // Written by other threads.
-    alignas(128) Completions elsewhere_;
+    alignas(128) measure::SharedIntervalCounts completed_elsewhere_;
     alignas(128) std::atomic<std::uint32_t> waits_for_{kNothing}; // futex word
 };
 

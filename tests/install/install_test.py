@@ -174,7 +174,7 @@ class Papers(InstallTest):
         self.assertEqual(offered("check-driver nul"), ["null", ":files"])
         self.assertEqual(offered("run --clients null,python-null-n"), ["null,python-null-nowait", ":list"])
         self.assertEqual(offered("run --clients null,nul"), [":list"])  # it is there already
-        self.assertEqual(offered("show --format csv"), ["csv", "csv-runs"])
+        self.assertEqual(offered("show --format csv"), ["csv", "csv-runs", "csv-series"])
         self.assertEqual(offered("explain broker_b"), ["broker_bound"])
         self.assertEqual(offered("run --quiet --out"), ["--output"])
         self.assertEqual(offered("run --output "), [":folders"])
@@ -200,7 +200,7 @@ class Papers(InstallTest):
         self.assertEqual(completed("mqcore run --profile "), "smoke standard")
         self.assertEqual(completed(r"mqcore run my\ own.toml --profile sm"), "smoke")
         # Bash keeps what stands before '=' or ':'.
-        self.assertEqual(completed("mqcore show --format=csv-"), "csv-runs")
+        self.assertEqual(completed("mqcore show --format=csv-r"), "csv-runs")
         self.assertEqual(completed("mqcore check-driver paho:t"), "thread")
         self.assertEqual(completed("mqcore new-driver mine --lang r"), "rust")
 

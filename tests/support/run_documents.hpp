@@ -315,6 +315,59 @@ inline Json filters_document() {
 
 inline Json idle_document() { return base_document({"idle_connect", "idle", 0, 0}); }
 
+// A count by interval: two intervals of warm-up, eight of window and two of drain, even in each.
+inline JsonArray spread_over_run(std::uint64_t total, std::uint64_t window, std::uint64_t drain) {
+    JsonArray counts;
+    const auto add_phase = [&](std::uint64_t sum, std::uint64_t intervals) {
+        for (std::uint64_t i = 0; i < intervals; ++i)
+            counts.emplace_back(sum * (i + 1) / intervals - sum * i / intervals);
+    };
+    add_phase(total - window - drain, 2);
+    add_phase(window, 8);
+    if (drain)
+        add_phase(drain, 2); // a file leaves zeros at the end out
+    return counts;
+}
+
+// The same run, recorded over time.
+inline Json with_series(Json document) {
+    const auto count_of = [](const Json& object, const char* key) {
+        return support::unsigned_or(object, key, 0);
+    };
+    at(document, "schedule").as_object()["interval_ns"] = 1000 * kMillion;
+    for (const char* party : {"client", "peer"}) {
+        Json& place = document.as_object()[party];
+        if (!place.is_object() || !at(place, "report").is_object())
+            continue;
+        if (Json& send = at(place, "report.send"); send.is_object())
+            send.as_object()["series"] = JsonObject{
+                {"sent", spread_over_run(count_of(send, "sent"), count_of(send, "sent_window"), 0)},
+                {"completed", spread_over_run(count_of(send, "completed"),
+                                              count_of(send, "completed_window"), 0)}};
+        if (Json& receive = at(place, "report.receive"); receive.is_object()) {
+            const bool is_paced = !at(receive, "since_due").is_null();
+            const Json& latency = at(receive, is_paced ? "since_due" : "transit");
+            JsonArray slowest;
+            for (std::uint64_t interval = 0; interval < 10; ++interval)
+                slowest.emplace_back(count_of(latency, "max_ns") / 1000 + 1 + 50 * interval);
+            receive.as_object()["series"] = JsonObject{
+                {"arrived", spread_over_run(count_of(receive, "total"), count_of(receive, "window"),
+                                            count_of(receive, "drain"))},
+                {is_paced ? "since_due_max_us" : "transit_max_us", std::move(slowest)}};
+        }
+    }
+    const auto cpu_of = [&](const char* party) {
+        const Json& use = document.as_object()["resources"].as_object()[party];
+        const std::uint64_t window_us = count_of(use, "cpu_ns") / 1000;
+        return spread_over_run(window_us + 1000, window_us, 0);
+    };
+    at(document, "resources").as_object()["series"] =
+        JsonObject{{"late_us", JsonArray(11, 40)},
+                   {"client_cpu_us", cpu_of("client")},
+                   {"broker_cpu_us", cpu_of("broker")}};
+    return document;
+}
+
 // `count` sequence numbers from 100 on never arrived at the receiver, though later ones did.
 inline void lose(Json& document, std::string_view receiver, std::uint64_t count) {
     const std::string path(receiver);

@@ -12,6 +12,7 @@ namespace {
 
 using namespace mqcore;
 using namespace mqcore::tests;
+using verdict::Node;
 
 const std::filesystem::path kFolder =
     mqcore::tests::source_folder() / "tests/golden/report/exports";
@@ -90,6 +91,19 @@ TEST_CASE("one row a cell and one row a run") {
     check_golden(kFolder / "runs.csv",
                  report::runs_csv_header() +
                      report::runs_csv(made.campaign.manifest, made.campaign.runs));
+}
+
+TEST_CASE("one row an interval of each run that was recorded over time") {
+    const Exported made;
+    std::vector<Json> runs; // one of each kind is enough to read
+    for (const Json& run : made.campaign.runs)
+        if (const Node node(&run); node.text("client_name") != "gmqtt" && node.count("run") == 2)
+            runs.push_back(run);
+    check_golden(kFolder / "series.csv",
+                 report::series_csv_header() + report::series_csv(made.campaign.manifest, runs));
+    for (Json& run : runs)
+        at(run, "schedule").as_object().erase("interval_ns");
+    CHECK(report::series_csv(made.campaign.manifest, runs).empty());
 }
 
 TEST_CASE("OpenMetrics text in base units") {

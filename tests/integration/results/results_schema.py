@@ -56,6 +56,39 @@ def of_histograms(value, place=""):
             yield from of_histograms(item, f"{place}/{index}")
 
 
+def bounds_of(schedule):
+    """Bounds of the intervals of a series, and which of them begin the window and the drain."""
+    cuts, phases, end = [0], [], 0
+    for key in ("warmup_ns", "window_ns", "drain_ns"):
+        end += schedule[key]
+        while cuts[-1] < end:
+            cuts.append(min(cuts[-1] + schedule["interval_ns"], end))
+        phases.append(len(cuts) - 1)
+    return cuts, phases[0], phases[1]
+
+
+def of_series(run):
+    """Series that do not add up to their counts, of a run that has any."""
+    if not run["schedule"] or "interval_ns" not in run["schedule"]:
+        return
+    cuts, window, drain = bounds_of(run["schedule"])
+    for party in ("client", "peer"):
+        report = (run[party] or {}).get("report") or {}
+        for name, of_all, of_window in (("sent", "sent", "sent_window"), ("arrived", "total", "window"),
+                                        ("completed", "completed", "completed_window")):
+            part = report.get("receive" if name == "arrived" else "send")
+            if not part:
+                continue
+            counts = part["series"][name]
+            if len(counts) > len(cuts):
+                yield f"{party}: '{name}' has {len(counts)} intervals, the schedule {len(cuts) - 1}"
+            if (sum(counts), sum(counts[window:drain])) != (part[of_all], part[of_window]):
+                yield f"{party}: '{name}' by interval does not add up to its counts"
+    cpu = run["resources"]["series"]
+    if cpu and len(cpu["late_us"]) > len(cuts):
+        yield f"CPU times were read at {len(cpu['late_us'])} bounds, the schedule has {len(cuts)}"
+
+
 def of_runs(document, manifest):
     """What a client's file and the manifest must agree on."""
     points = {point["id"]: point for point in manifest["points"]}
@@ -70,6 +103,7 @@ def of_runs(document, manifest):
         if attempt in seen:
             yield f"{place}: run {attempt} is there twice"
         seen.add(attempt)
+        yield from (f"{place}: {problem}" for problem in of_series(run))
         unknown = {name for name, value in run["metrics"].items() if value is None}
         if unknown != set(run["metrics_unavailable"]):
             yield f"{place}: metrics without a value and reasons differ: {sorted(unknown)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import signal
@@ -10,7 +11,7 @@ import sys
 import time
 import unittest
 
-from harness import BAD_DRIVERS, BUILD, MqcoreTest, alive, children_of
+from harness import BAD_DRIVERS, BUILD, MqcoreTest, alive, children_of, results_schema
 
 
 TLS_SCENARIO = """
@@ -206,6 +207,45 @@ class AHonestRun(MqcoreTest):
         refused = json.loads(out)["refused"]
         self.assertEqual([(pair["client"], pair["point"]) for pair in refused], [("gmqtt", "two")])
         self.assertIn("QoS 2", refused[0]["missing"][0])
+
+
+class ARunOverTime(MqcoreTest):
+    def test_a_worker_that_stood_still_shows_when_and_for_how_long(self) -> None:
+        running = self.start_run("--points", "pub")
+        worker = running.worker_in_window(warmup=0)
+        os.kill(worker, signal.SIGSTOP)
+        stopped = time.monotonic_ns()  # the schedule's clock
+        time.sleep(0.6)
+        resumed = time.monotonic_ns()
+        os.kill(worker, signal.SIGCONT)
+        code, _, err = running.finish()
+        self.assertEqual(code, 0, err)
+        self.assert_results_are_as_documented()
+
+        run = self.runs()[0]
+        start = run["schedule"]["start_ns"]
+        cuts, _, drain = results_schema.bounds_of(run["schedule"])
+        sent, completed = (run["client"]["report"]["send"]["series"][name] for name in ("sent", "completed"))
+        cpu_us = run["resources"]["series"]["client_cpu_us"]
+        still = [i for i in range(drain) if start + cuts[i] >= stopped and start + cuts[i + 1] <= resumed]
+        self.assertGreaterEqual(len(still), 3, f"stopped outside the run: {run['schedule']}, {stopped}")
+        self.assertEqual([sent[i] for i in still], [0] * len(still))
+        self.assertEqual([completed[i] for i in still], [0] * len(still))
+        # The kernel bills what ran before the stop a tick late at most.
+        self.assertLess(sum(cpu_us[i] or 0 for i in still[1:]), 20_000)
+        self.assertGreater(sum(sent), 0)
+        # What was due meanwhile came late, by as much as the stop was long when it was due at its begin.
+        slowest = run["peer"]["report"]["receive"]["series"]["since_due_max_us"]
+        self.assertGreater(max(slowest[still[-1] + 1:] + [0], key=lambda us: us or 0), 500_000)
+
+        code, out, err = self.start("show", "out", "--format", "csv-series").finish()
+        self.assertEqual(code, 0, err)
+        rows = list(csv.DictReader(out.splitlines()))
+        first = [row for row in rows if row["attempt"] == "1"]
+        self.assertEqual([row["client_sent"] for row in first], [str(n) for n in sent] + ["0"] * (len(cuts) - len(sent)))
+        self.assertEqual({first[i]["client_sent"] for i in still}, {"0"})
+        self.assertEqual({row["phase"] for row in first}, {"warmup", "window", "drain", "after"})
+        self.assertAlmostEqual(float(first[still[0]]["begin_s"]), cuts[still[0]] / 1e9 - 0.5, places=6)
 
 
 class ADeadParty(MqcoreTest):

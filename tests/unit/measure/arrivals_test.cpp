@@ -133,3 +133,59 @@ TEST_CASE("since due is measured from the schedule, so a stalled sender cannot h
     REQUIRE(*since_due->max() == 50 * kMillisecond + 1000);
     REQUIRE(*recorder.transit().max() == 1000);
 }
+
+TEST_CASE("each interval knows what arrived in it and its largest latency") {
+    ArrivalRecorder recorder({.tag = kTag, .payload_bytes = {64}, .rate = 100}, kSchedule);
+    Receiver maker;
+    // Tenths of a second. Messages 0 to 299 are due every 10 ms from 10 ms on; all of the fifth tenth of the
+    // window are kept back until its end, and one of the last before the drain.
+    const auto held_from = kSchedule.window_start() + 400 * kMillisecond;
+    const auto held_to = held_from + 100 * kMillisecond;
+    for (std::uint64_t sequence = 0; sequence < 199; ++sequence) {
+        const auto due = kSchedule.start_ns + (sequence + 1) * 10 * kMillisecond;
+        const auto sent = due >= held_from && due < held_to ? held_to : due;
+        const auto payload = maker.message(sequence, sent);
+        recorder.record(payload.data(), payload.size(), sent + 1500);
+    }
+    const auto last = maker.message(199, kSchedule.window_end());
+    recorder.record(last.data(), last.size(), kSchedule.end() + 5);
+
+    const Json series = recorder.to_json().at("series");
+    CHECK(series.as_object().size() == 2); // since due alone is told where it is known
+    const auto& arrived = series.at("arrived").as_array();
+    const auto& slowest = series.at("since_due_max_us").as_array();
+    REQUIRE(arrived.size() == 31);
+    REQUIRE(slowest.size() == 31);
+    CHECK(arrived[0] == 9);
+    CHECK(arrived[13] == 10);
+    CHECK(slowest[13] == 2); // 1.5 µs, rounded up
+    CHECK(arrived[14] == 0);
+    CHECK(slowest[14].is_null()); // nothing arrived, so nothing was slow
+    CHECK(arrived[15] == 20);
+    CHECK(slowest[15] == 100'002);
+    CHECK(arrived[29] == 0);
+    CHECK(arrived[30] == 1); // after the schedule's end
+    CHECK(slowest[30] == 1'000'001);
+    std::uint64_t sum = 0;
+    for (const Json& count : arrived)
+        sum += count.to_number<std::uint64_t>();
+    CHECK(sum == recorder.total());
+    CHECK(recorder.to_json().at("drain") == 1);
+}
+
+TEST_CASE("transit is told over time where there is no schedule, nothing where there is no stamp") {
+    Receiver paceless;
+    paceless.record(paceless.message(0, kInWindow), kInWindow + 7000);
+    CHECK(paceless.recorder.to_json().at("series").as_object().contains("transit_max_us"));
+    Receiver bare{.bytes = 4};
+    bare.record(bare.message(0, kInWindow), kInWindow + 7000);
+    CHECK(bare.recorder.to_json().at("series").as_object().size() == 1);
+    // A repetition has no latency of its own.
+    Receiver twice;
+    const auto payload = twice.message(0, kInWindow);
+    twice.record(payload, kInWindow + 7000);
+    twice.record(payload, kInWindow + 95 * kMillisecond);
+    const Json series = twice.recorder.to_json().at("series");
+    CHECK(series.at("arrived").as_array().back() == 2);
+    CHECK(series.at("transit_max_us").as_array().back() == 7);
+}

@@ -33,6 +33,8 @@ Json sub1() { return sub_document(1, 2000); }
 Json sub0_fixed() { return sub_document(0, 2000); }
 Json sub0_max() { return sub_document(0, 0); }
 Json sub1_max() { return sub_document(1, 0); }
+Json pub1_over_time() { return with_series(pub1()); }
+Json sub1_over_time() { return with_series(sub1()); }
 Json rtt1() { return rtt_document(1); }
 Json rtt0() { return rtt_document(0); }
 
@@ -128,6 +130,54 @@ const Case kCases[] = {
      Status::invalid, "older than the end"},
     {"broker_counters_read", "a broker without counters is no fault of the run", pub1, mute_broker,
      Outcome::unavailable, {}, Status::valid, "no $SYS topic"},
+
+    // The run over time is the run.
+    {"series_adds_up", "a run of before there were series", pub1, [](Json&) {},
+     Outcome::not_applicable, {}, Status::valid, "not recorded over time"},
+    {"series_adds_up", "a message less in an interval of the window", pub1_over_time,
+     [](Json& run) { at(run, "client.report.send.series.sent").as_array()[4] = 1999; },
+     Outcome::fail, Party::harness, Status::invalid,
+     "client: 'sent' by interval is 19,999 in all, the count is 20,000; client: 'sent' by interval "
+     "is 15,999 in the window, the count is 16,000"},
+    {"series_adds_up", "a message moved from the window to the warm-up", sub1_over_time,
+     [](Json& run) {
+         JsonArray& arrived = at(run, "client.report.receive.series.arrived").as_array();
+         arrived[1] = 2001;
+         arrived[2] = 1999;
+     },
+     Outcome::fail, Party::harness, Status::invalid, "15,999 in the window"},
+    {"series_adds_up", "the drain's count changed", sub1_over_time,
+     [](Json& run) { at(run, "client.report.receive.drain") = 7; }, Outcome::fail, Party::harness,
+     Status::invalid, "is 0 after the window, the count is 7"},
+    {"series_adds_up", "a series taken out", pub1_over_time,
+     [](Json& run) { at(run, "peer.report.receive").as_object().erase("series"); }, Outcome::fail,
+     Party::harness, Status::invalid, "peer: there is no 'arrived' by interval"},
+    {"series_adds_up", "more intervals than the schedule has", pub1_over_time,
+     [](Json& run) {
+         JsonArray& arrived = at(run, "peer.report.receive.series.arrived").as_array();
+         arrived.resize(14, 0);
+     },
+     Outcome::fail, Party::harness, Status::invalid, "has 14 intervals, the schedule 12"},
+    {"series_adds_up", "something else than a count", pub1_over_time,
+     [](Json& run) { at(run, "client.report.send.series.completed").as_array()[3] = "many"; },
+     Outcome::fail, Party::harness, Status::invalid, "has an interval without a count"},
+    {"series_adds_up", "the slowest message in no interval", pub1_over_time,
+     [](Json& run) {
+         at(run, "peer.report.receive.series.since_due_max_us") = JsonArray{nullptr, 3, 4};
+     },
+     Outcome::fail, Party::harness, Status::invalid, "no interval has the largest latency"},
+    {"series_adds_up", "other CPU time than the window's", pub1_over_time,
+     [](Json& run) { at(run, "resources.series.broker_cpu_us").as_array()[5] = 0; }, Outcome::fail,
+     Party::harness, Status::invalid, "broker: CPU time by interval is 1400000 µs in the window"},
+    {"series_adds_up", "a schedule that cannot be cut", pub1_over_time,
+     [](Json& run) { at(run, "schedule.interval_ns") = 1; }, Outcome::fail, Party::harness,
+     Status::invalid, "cannot be cut"},
+    {"series_adds_up", "a bound of the window that was not read", pub1_over_time,
+     [](Json& run) {
+         at(run, "resources.series.late_us").as_array()[2] = nullptr;
+         at(run, "resources.series.client_cpu_us").as_array()[5] = 0;
+     },
+     Outcome::pass, {}, Status::valid, "adds up"},
 
     // The broker confirms what the parties say.
     {"broker_confirms_client_publishes", "fewer than were completed", pub1,
@@ -567,7 +617,7 @@ TEST_CASE("every check passes on good runs wherever it applies") {
                                filters_document};
     std::vector<std::string> passed;
     for (Json (*good)() : kGood) {
-        const Json run = good();
+        const Json run = with_series(good());
         const Judgement judgement = judge(run, {});
         INFO(judgement.reason);
         CHECK(judgement.status == Status::valid);

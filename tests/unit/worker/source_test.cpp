@@ -316,6 +316,53 @@ TEST_CASE("the window holds and every slot comes back when completions race from
     REQUIRE(sent > 64);
     REQUIRE(bench.page.completed() == sent);
     REQUIRE(bench.misused() == "[]");
+
+    // What three threads completed is one series, and it adds up.
+    const support::Json report = bench.source.report();
+    for (const char* what : {"sent", "completed"}) {
+        std::uint64_t sum = 0;
+        for (const support::Json& count : report.at("series").at(what).as_array())
+            sum += count.to_number<std::uint64_t>();
+        CHECK(sum == sent);
+        CHECK(report.at(what) == sent);
+    }
+}
+
+TEST_CASE("a driver that pauses leaves empty intervals, and nothing of the sum is missing") {
+    measure::SendSpec send = spec(1000);
+    send.rate = 1000;
+    Bench bench(send, short_schedule(800 * kMillisecond));
+    const measure::Intervals intervals(bench.schedule);
+    Nanoseconds pause_from = 0, pause_to = 0;
+    for (int32_t answer; (answer = bench.next()) != MQCORE_DRAIN;) {
+        if (answer == MQCORE_SEND)
+            bench.done(bench.message->slot);
+        else
+            bench.source.wait(&bench.source);
+        if (pause_from == 0 && now_ns() >= bench.schedule.start_ns + 200 * kMillisecond) {
+            pause_from = now_ns();
+            std::this_thread::sleep_for(std::chrono::milliseconds(300));
+            pause_to = now_ns();
+        }
+    }
+    const support::Json report = bench.source.report();
+    for (const char* what : {"sent", "completed"}) {
+        std::vector<std::uint64_t> counts;
+        for (const support::Json& count : report.at("series").at(what).as_array())
+            counts.push_back(count.to_number<std::uint64_t>());
+        counts.resize(intervals.size());
+        std::uint64_t sum = 0, empty = 0;
+        for (std::size_t i = 0; i < counts.size(); ++i) {
+            sum += counts[i];
+            if (intervals.bounds()[i] < pause_from || intervals.bounds()[i + 1] > pause_to)
+                continue;
+            CHECK(counts[i] == 0);
+            ++empty;
+        }
+        CHECK(empty >= 2);
+        CHECK(counts[0] > 0);
+        CHECK(report.at(what) == sum);
+    }
 }
 
 TEST_CASE("arrivals stop counting when the sink is closed while another thread delivers") {
