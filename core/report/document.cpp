@@ -115,6 +115,36 @@ JsonObject curve_json(const measure::Histogram& histogram) {
             {"steps", std::move(steps)}};
 }
 
+Json rounded(double value) { return std::round(value * 1000) / 1000; }
+
+// Up to the schedule's end: what came later has no rate.
+JsonObject series_json(const verdict::RunSeries& of_run) {
+    const verdict::Series& series = of_run.series;
+    const std::size_t size = series.intervals.size();
+    JsonArray bounds, rates, slowest, client_cores;
+    for (std::size_t bound = 0; bound <= size; ++bound)
+        bounds.push_back(rounded(series.begin_s(bound)));
+    for (const verdict::Number& cores : series.client_cores)
+        client_cores.push_back(cores ? rounded(*cores) : Json(nullptr));
+    for (std::size_t interval = 0; interval < size && !series.confirmed.empty(); ++interval) {
+        const verdict::Count& count = series.confirmed[interval];
+        rates.push_back(
+            count ? Json(std::round(static_cast<double>(*count) / series.length_s(interval)))
+                  : Json(nullptr));
+    }
+    for (std::size_t interval = 0; interval < size && !series.slowest_us.empty(); ++interval) {
+        const verdict::Count& us = series.slowest_us[interval];
+        slowest.push_back(us ? Json(*us) : Json(nullptr));
+    }
+    return {{"run", of_run.run},
+            {"status", verdict::name_of(of_run.status)},
+            {"bounds_s", std::move(bounds)},
+            {"rate", std::move(rates)},
+            {"latency", text_or_null(series.latency)},
+            {"slowest_us", std::move(slowest)},
+            {"client_cores", std::move(client_cores)}};
+}
+
 JsonObject metrics_json(const Cell& cell, const PointCells& point,
                         const verdict::Context& context) {
     JsonObject metrics;
@@ -133,6 +163,9 @@ JsonObject metrics_json(const Cell& cell, const PointCells& point,
 JsonObject cell_json(const Cell& cell, const PointCells& point, const verdict::Context& context,
                      JsonObject curves) {
     JsonObject by_status, flags;
+    JsonArray series;
+    for (const verdict::RunSeries& of_run : cell.series)
+        series.push_back(series_json(of_run));
     for (const auto& [status, count] : cell.by_status)
         by_status[verdict::name_of(status)] = count;
     for (const auto& [id, runs] : cell.flags)
@@ -149,7 +182,8 @@ JsonObject cell_json(const Cell& cell, const PointCells& point, const verdict::C
             {"regime", text_or_null(cell.regime)},
             {"flags", std::move(flags)},
             {"metrics", metrics_json(cell, point, context)},
-            {"curves", std::move(curves)}};
+            {"curves", std::move(curves)},
+            {"series", std::move(series)}};
 }
 
 template <class Entry>

@@ -18,6 +18,17 @@ export interface Curve {
   steps: [quantile: number, value_ns: number][];
 }
 
+// One run over time; a list has one value an interval, or none where it was not recorded.
+export interface RunSeries {
+  run: number;
+  status: Status;
+  bounds_s: number[];
+  rate: (number | null)[];
+  latency: "since_due" | "transit" | null;
+  slowest_us: (number | null)[];
+  client_cores: (number | null)[];
+}
+
 export type Status = "valid" | "not_sustained" | "invalid" | "unsupported";
 
 export interface Cell {
@@ -34,6 +45,7 @@ export interface Cell {
   flags: Record<string, { runs: number; detail: string }>;
   metrics: Record<string, Metric>;
   curves: Record<string, Curve>;
+  series: RunSeries[];
 }
 
 export interface Entry {

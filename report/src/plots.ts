@@ -25,7 +25,7 @@ function fit(holder: HTMLElement, draw: Draw): void {
   holder.replaceChildren(draw(Math.max(280, Math.min(760, holder.clientWidth || 640))));
 }
 
-function figure(caption: Child, label: string, draw: Draw, clients: string[]): HTMLElement {
+export function figure(caption: Child, label: string, draw: Draw, clients: string[]): HTMLElement {
   const holder = h("div", { class: "plot" });
   const labelled: Draw = (width) => {
     const svg = draw(width);
@@ -43,7 +43,7 @@ function figure(caption: Child, label: string, draw: Draw, clients: string[]): H
     clients.length > 0 && h("p", { class: "legend" }, clients.map(clientName)));
 }
 
-const STYLE = { background: "none", color: "inherit", fontFamily: "inherit", fontSize: "12px", overflow: "visible" };
+export const STYLE = { background: "none", color: "inherit", fontFamily: "inherit", fontSize: "12px", overflow: "visible" };
 
 // Round ticks in the unit that is shown.
 const scaleOf = (entry: MetricEntry) => (entry.unit === "KiB" ? 1 / 1024 : 1);

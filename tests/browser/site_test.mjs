@@ -356,6 +356,63 @@ describe("the site", () => {
     await page.close();
   });
 
+  test("a run over time is drawn and told as the data says, the pause in it included", async () => {
+    const page = await open(route("c", "golden", "point", "pub_qos0_max"));
+    const cells = documentOf("golden").cells.filter((cell) => cell.point === "pub_qos0_max");
+    const lists = [["rate", /^Messages that arrived/], ["slowest_us", /^Slowest message, since its publish/], ["client_cores", /^Processor time of the client/]];
+    for (const run of [1, 2]) {
+      if (run > 1) await page.select(".over-time-run select", String(run));
+      await page.evaluate(() => new Promise((done) => setTimeout(done)));
+      const series = new Map(cells.map((cell) => [cell.client, cell.series.find((each) => each.run === run)]));
+      assert.equal(series.size, 3);
+      const drawn = await page.$$eval(".over-time figure", (figures) => figures.map((figure) => ({
+        caption: figure.querySelector("figcaption").textContent,
+        lines: figure.querySelectorAll("g[data-mark='line'] path").length,
+        dots: [...figure.querySelectorAll("g[data-mark='dot'] :is(circle, path)")].map((dot) => {
+          const [, x, y] = /translate\(([^,]+),([^)]+)\)/.exec(dot.getAttribute("transform") ?? "")
+            ?? [null, dot.getAttribute("cx"), dot.getAttribute("cy")];
+          return { x: Number(x), y: Number(y), title: dot.querySelector("title").textContent };
+        }),
+      })));
+      assert.equal(drawn.length, lists.length);
+      for (const [at, [list, caption]] of lists.entries()) {
+        const figure = drawn[at];
+        assert.match(figure.caption, caption);
+        assert.equal(figure.lines, series.size);
+        const expected = [...series].flatMap(([client, each]) => each[list].flatMap((value, interval) => value === null ? []
+          : [{ client, value, middle: (each.bounds_s[interval] + each.bounds_s[interval + 1]) / 2, from: each.bounds_s[interval] }]));
+        assert.equal(figure.dots.length, expected.length, list);
+        // Both axes: places are the values', by the scale that two far apart of them give.
+        const height = (value) => (list === "slowest_us" ? Math.log(value) : value);
+        const by = (key) => [...expected.keys()].sort((a, b) => key(expected[a]) - key(expected[b]));
+        for (const [key, place] of [[(each) => each.middle, "x"], [(each) => height(each.value), "y"]]) {
+          const order = by(key), low = order[0], high = order.at(-1);
+          assert.ok(key(expected[high]) > key(expected[low]), list);
+          const scale = (figure.dots[high][place] - figure.dots[low][place]) / (key(expected[high]) - key(expected[low]));
+          expected.forEach((each, dot) => assert.ok(
+            Math.abs(figure.dots[low][place] + scale * (key(each) - key(expected[low])) - figure.dots[dot][place]) < 0.02,
+            `${list} ${figure.dots[dot].title}`));
+        }
+        expected.forEach((each, dot) => assert.ok(figure.dots[dot].title.startsWith(`${each.client}, ${each.from.toFixed(each.from === 0 ? 0 : 2)}`),
+          `${figure.dots[dot].title} for ${each.client} at ${each.from}`));
+      }
+      const tables = await page.$$eval(".over-time details table", (found) => found.map((table) => [...table.querySelectorAll("tbody tr")]
+        .map((row) => [...row.querySelectorAll("td")].map((cell) => cell.dataset.sort))));
+      lists.forEach(([list], at) => assert.deepEqual(tables[at],
+        [...series.values()][0][list].map((_, interval) => [...series.values()].map((each) => String(each[list][interval] ?? "")))));
+      const paused = series.get("paho");
+      const at = paused.bounds_s.indexOf(4);
+      assert.equal(paused.rate[at] === 0, run === 2, "the fixture pauses in its second run");
+      assert.equal(paused.slowest_us[at] === null, run === 2);
+      assert.equal(drawn[0].dots.some((dot) => dot.title === "paho, 4.00 to 5.00 s: 0 /s"), run === 2);
+    }
+    // Campaigns of before have no such part.
+    await go(page, address(route("c", "core", "point", "pub_qos1_max")));
+    assert.equal(await page.$(".over-time"), null);
+    assert.deepEqual(page.faults, []);
+    await page.close();
+  });
+
   test("capacity and fixed rate share no plot", async () => {
     const page = await open(route("c", "core", "point", "pub_qos1_max"));
     assert.match(await page.$eval(".badge", (badge) => badge.textContent), /Capacity/);

@@ -6,6 +6,7 @@ import { metricText, unitOf } from "../format";
 import { BARS, LOADS, loadOf, type Model } from "../model";
 import { clientLink, clientName, controlTexts, explained, firstsTexts, flagNames, flagsOf, list, metricCell, metricTitle, note, placeCell, table, whyNotValid } from "../parts";
 import { bars, percentileCurves } from "../plots";
+import { overTime } from "../series";
 
 const CURVES: [string, string][] = [
   ["transit", "Transit: from the publish to the arrival"],
@@ -99,6 +100,7 @@ export function pointPage(model: Model, id: string, chosen?: string): Child {
     curves.length > 0 && [h("h2", {}, "Latency"), load === "capacity" &&
       note("plain", "At capacity a message waits behind all that are in flight: this is the queue's length, not how fast a client answers."),
       curves.map(([histogram, title]) => [percentileCurves(model, cells, histogram, title), percentiles(model, cells, histogram)])],
+    overTime(point, model.cellsOf(point)),
     more.length > 0 && [
       h("h2", {}, "More"),
       table("Everything else that was measured.",

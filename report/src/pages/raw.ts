@@ -8,6 +8,7 @@ import { table } from "../parts";
 const EXPORTS: [string, string][] = [
   ["csv", "one row a client and point"],
   ["csv-runs", "one row a run"],
+  ["csv-series", "one row an interval of a run"],
   ["json", "cells with values, intervals and places"],
   ["document", "what these pages are made of"],
   ["markdown", "the tables for a document"],
