@@ -99,13 +99,16 @@ class RunningMqcore:
             time.sleep(0.01)
         raise AssertionError(f"no {program} was started: {self.finish()}")
 
-    def worker_in_window(self, warmup: float = 0.5) -> int:
-        """A worker of a run that has been driving for longer than the warm-up."""
-        # Workers of before the manifest measure mqcore's own cost.
+    def worker_of_a_run(self) -> int:
+        """A worker that measures: those of before the manifest tell mqcore's own cost."""
         deadline = time.monotonic() + 30
         while not (self.folder / "out" / "manifest.json").exists() and time.monotonic() < deadline:
             time.sleep(0.01)
-        pid = self.child("mqworker")
+        return self.child("mqworker")
+
+    def worker_in_window(self, warmup: float = 0.5) -> int:
+        """A worker of a run that has been driving for longer than the warm-up."""
+        pid = self.worker_of_a_run()
         time.sleep(warmup + 1.0)
         return pid
 

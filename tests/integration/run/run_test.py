@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 import unittest
+from pathlib import Path
 
 from harness import BAD_DRIVERS, BUILD, MqcoreTest, alive, children_of, results_schema
 
@@ -209,10 +211,29 @@ class AHonestRun(MqcoreTest):
         self.assertIn("QoS 2", refused[0]["missing"][0])
 
 
+def wait_until_it_sends(worker: int, timeout: float = 20) -> None:
+    """Until the worker's threads sleep and wake as often as a sender does that is paced at 500/s."""
+
+    def wake_ups() -> int:
+        return sum(int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", status.read_text(), re.M)[1])
+                   for status in Path(f"/proc/{worker}/task").glob("*/status"))
+
+    deadline = time.monotonic() + timeout
+    before = wake_ups()
+    while time.monotonic() < deadline:
+        time.sleep(0.2)
+        now = wake_ups()
+        if now - before > 50:
+            return
+        before = now
+    raise AssertionError("the worker never began to send")
+
+
 class ARunOverTime(MqcoreTest):
     def test_a_worker_that_stood_still_shows_when_and_for_how_long(self) -> None:
         running = self.start_run("--points", "pub")
-        worker = running.worker_in_window(warmup=0)
+        worker = running.worker_of_a_run()
+        wait_until_it_sends(worker)
         os.kill(worker, signal.SIGSTOP)
         stopped = time.monotonic_ns()  # the schedule's clock
         time.sleep(0.6)
