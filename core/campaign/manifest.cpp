@@ -1,5 +1,6 @@
 #include "campaign/manifest.hpp"
 
+#include "campaign/contract.hpp"
 #include "campaign/revision.hpp"
 #include "campaign/wiring.hpp"
 #include "support/file.hpp"
@@ -69,6 +70,7 @@ Result<Json> client_json(const driver::Descriptor& client, const ClientSetup& se
                    {"library", client.library},
                    {"summary", client.summary},
                    {"package", client.package},
+                   {"contract", contract_of(client, *hashes)},
                    {"claims", claims_json(client.claims)},
                    {"files", std::move(*hashes)},
                    {"linked", std::move(*linked)},

@@ -1,5 +1,6 @@
 // Commands about drivers: envs, new-driver, check-driver, harness-cost.
 
+#include "campaign/contract.hpp"
 #include "campaign/harness_cost.hpp"
 #include "cli/command.hpp"
 #include "cli/installation.hpp"
@@ -246,6 +247,17 @@ int check(const std::string& driver_name, const driver::EnvironmentOptions& envi
         conformance::check_driver(driver_name, catalogue, options);
     if (!report)
         return report_error(report.error());
+    // Campaigns to come say it of this driver's cells. Some checks alone tell nothing of the others.
+    if (only.empty())
+        if (const Result<driver::Descriptor> client =
+                driver::client_named(driver_name, catalogue)) {
+            std::vector<std::string> breaches;
+            for (const conformance::CheckResult& result : report->results)
+                if (conformance::is_breach(result.outcome))
+                    breaches.push_back(result.id);
+            if (Result<void> kept = campaign::keep_check(*client, breaches); !kept)
+                report_error(kept.error());
+        }
     fmt::print("{}", wants_json ? support::print_json_pretty(conformance::to_json(*report))
                                 : conformance::print(*report, wants_colour(1)));
     return conformance::conforms(*report) ? kDone : kSomeInvalid;

@@ -37,9 +37,15 @@ const Floor* Context::floor_of(std::string_view client) const {
     return found == floors.end() ? nullptr : &*found;
 }
 
+const Breaches* Context::breaches_of(std::string_view client) const {
+    const auto found = std::ranges::find(breaches, client, &Breaches::client);
+    return found == breaches.end() ? nullptr : &*found;
+}
+
 Context context_from_manifest(const support::Json& manifest) {
     const Node root(&manifest);
-    Context context{.profile = root["profile"].text("name"), .ceilings = {}, .floors = {}};
+    Context context{
+        .profile = root["profile"].text("name"), .ceilings = {}, .floors = {}, .breaches = {}};
     for (const Node& ceiling : items_of(root["ceilings"]))
         if (const Number rate = ceiling.number("rate"))
             context.ceilings.push_back(
@@ -55,6 +61,10 @@ Context context_from_manifest(const support::Json& manifest) {
             for (const std::string& client : row.texts("clients"))
                 context.floors.push_back({client, *publish, *receive});
     }
+    for (const Node& client : items_of(root["clients"]))
+        if (const std::vector<std::string> checks = client["contract"].texts("breaches");
+            !checks.empty())
+            context.breaches.push_back({client.text("id"), checks});
     return context;
 }
 

@@ -29,18 +29,28 @@ struct Floor {
 // both directions, and each is either sent or received.
 double floor_of_message(const Floor& floor, scenario::Kind kind);
 
+// What the last `mqcore check-driver` of this very driver found before the campaign.
+struct Breaches {
+    std::string client;
+    std::vector<std::string> checks; // that failed, by id
+};
+
 struct Context {
     std::string profile;
-    std::vector<Ceiling> ceilings; // empty: not measured
-    std::vector<Floor> floors;     // likewise
+    std::vector<Ceiling> ceilings;  // empty: not measured
+    std::vector<Floor> floors;      // likewise
+    std::vector<Breaches> breaches; // of clients whose check failed
 
     std::optional<double> ceiling_for(std::uint32_t qos, std::string_view protocol,
                                       std::uint32_t payload_bytes) const;
     const Floor* floor_of(std::string_view client) const; // null: not measured
+    const Breaches*
+    breaches_of(std::string_view client) const; // null: it passed, or was never checked
 };
 
 // Reads {"profile": {"name"}, "ceilings": [{"qos", "protocol", "payload_bytes", "rate"}],
-// "harness_floor": {"rows": [{"clients": [id], "publish": {"best_ns"}, "receive": {"best_ns"}}]}}.
+// "harness_floor": {"rows": [{"clients": [id], "publish": {"best_ns"}, "receive": {"best_ns"}}]},
+// "clients": [{"id", "contract": {"breaches": [id]}}]}.
 Context context_from_manifest(const support::Json& manifest);
 
 // An A/A pair of a campaign: one client under two names.

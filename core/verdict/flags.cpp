@@ -143,6 +143,13 @@ Raised raise_teardown_failed(const RunView& run, const Context&) {
     return teardown.text("reason");
 }
 
+Raised raise_nonconforming(const RunView& run, const Context& context) {
+    const Breaches* breaches = context.breaches_of(run.client);
+    if (!breaches)
+        return std::nullopt;
+    return fmt::format("its check failed: {}", fmt::join(breaches->checks, ", "));
+}
+
 // The best round is taken: what another process took away in the others is not mqcore's cost.
 Raised raise_floor_matters(const RunView& run, const Context& context) {
     const Floor* floor = context.floor_of(run.client);
@@ -285,6 +292,15 @@ std::vector<FlagEntry> make_flags() {
          "The process failed, or did not end in time, after it had handed over its counters.",
          {kAnyKind, kAnyLoad, kAnyQos},
          raise_teardown_failed},
+        {"nonconforming",
+         "The driver breaks its contract",
+         "What the driver breaks can make its numbers mean something else than those of others; "
+         "`mqcore check-driver` says what it is.",
+         "The last `mqcore check-driver` of this very driver, host and release, made by this "
+         "version of mqcore on this machine before the campaign, found a breach. Not raised where "
+         "the driver was never checked, which the manifest tells.",
+         {kAnyKind, kAnyLoad, kAnyQos},
+         raise_nonconforming},
         {"floor_matters",
          "mqcore's own cost matters",
          "The client costs so little that a noticeable part of its processor time is mqcore's: "

@@ -22,6 +22,15 @@ const Context kWithFloor{.profile = "standard",
                          .ceilings = {},
                          .floors = {{.client = "paho-c", .publish_ns = 2900, .receive_ns = 200}}};
 
+const Context kWithBreaches{.profile = "standard",
+                            .ceilings = {},
+                            .floors = {},
+                            .breaches = {{"paho-c", {"done-not-early", "spins"}}}};
+const Context kWithOthersBreaches{.profile = "standard",
+                                  .ceilings = {},
+                                  .floors = {},
+                                  .breaches = {{"paho", {"done-not-early"}}}};
+
 struct Case {
     const char* flag;
     const char* what;
@@ -138,6 +147,10 @@ const Case kCases[] = {
              JsonObject{{"party", "client"}, {"reason", "it did not exit after 'finished'"}};
      },
      "it did not exit"},
+    {"nonconforming", "a driver whose check failed", pub1, [](Json&) {},
+     "its check failed: done-not-early, spins", true, Status::valid, &kWithBreaches},
+    {"nonconforming", "another driver's check failed", pub1, [](Json&) {}, "", false, Status::valid,
+     &kWithOthersBreaches},
     {"floor_matters", "publish and receive together above the limit", rtt1, [](Json&) {},
      "mqcore's own cost is 3100 ns of 150000 ns a message (2.1 %)", true, Status::valid,
      &kWithFloor},
