@@ -103,8 +103,7 @@ TEST_CASE("good-driver breaks no rule") {
 }
 TEST_CASE("boost-mqtt5 keeps the contract") {
     expect_client("boost-mqtt5", MQCORE_SHAPE_NOWAIT, MQCORE_V5,
-                  MQCORE_FEATURE_TLS | kV5Features | MQCORE_FEATURE_MANY_CONNECTIONS, 65534,
-                  {});
+                  MQCORE_FEATURE_TLS | kV5Features | MQCORE_FEATURE_MANY_CONNECTIONS, 65534, {});
 }
 TEST_CASE("libmosquitto keeps the contract") {
     expect_client("libmosquitto", MQCORE_SHAPE_SYNC, MQCORE_V311 | MQCORE_V5,
