@@ -82,8 +82,7 @@ export function bars(model: Model, cells: Cell[], id: string): HTMLElement | nul
     }), []);
 }
 
-const TAILS: [number, string][] = [[2, "50 %"], [10, "90 %"], [100, "99 %"], [1000, "99.9 %"],
-  [1e4, "99.99 %"], [1e5, "99.999 %"]];
+const TAILS: [number, string][] = [[2, "50"], [10, "90"], [100, "99"], [1000, "99.9"], [1e4, "99.99"], [1e5, "99.999"]];
 
 // Latency over the percentile; both axes logarithmic, the right end is the tail.
 export function percentileCurves(model: Model, cells: Cell[], histogram: string, title: string): HTMLElement | null {
@@ -102,7 +101,7 @@ export function percentileCurves(model: Model, cells: Cell[], histogram: string,
   return figure([h("b", {}, title), ` ${unitAndDirection(entry)}, logarithmic`], `Percentile curves: ${title}, lower is better.`,
     (width) => Plot.plot({
       width, height: 300, marginLeft: 64, marginRight: 24, marginTop: 12, marginBottom: 44, style: STYLE,
-      x: { type: "log", label: "share of messages that were no later", domain: [1, last], labelArrow: "none", labelOffset: 38,
+      x: { type: "log", label: "messages that were no later, %", domain: [1, last], labelArrow: "none", labelOffset: 38,
         ticks: TAILS.map(([tail]) => tail).filter((tail) => tail <= last), grid: true,
         tickFormat: (tail: number) => TAILS.find(([each]) => each === tail)?.[1] ?? "" },
       y: { type: "log", label: null, grid: true, ticks: 5, tickFormat: (ns: number) => duration(ns) },
