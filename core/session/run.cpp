@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fmt/format.h>
+#include <iterator>
 #include <spdlog/spdlog.h>
 
 namespace mqcore::session {
@@ -41,6 +42,8 @@ constexpr Nanoseconds kCallsTo = 200 * kMillisecond;
 // While the drain lasts, the sockets are looked at this often for whether bytes still move.
 constexpr Nanoseconds kQuietCheck = 40 * kMillisecond;
 constexpr Nanoseconds kQuietStart = 100 * kMillisecond; // stragglers of the window come first
+
+constexpr Nanoseconds kDepartureLimit = 5 * kSecond;
 
 support::Error host_error(std::string message) {
     return {support::ErrorCode::host, std::move(message), {}};
@@ -120,7 +123,9 @@ class Run {
         return machine::connections_of(worker_->pid(), client_port());
     }
     void look_at_no_delay();
+    std::optional<std::vector<machine::TcpSocket>> party_sockets() const;
     std::optional<std::uint64_t> bytes_moved() const;
+    void await_departure();
     void note_movement();
     bool has_counters() const { return context_.witness.reason.empty(); }
 
@@ -174,7 +179,7 @@ RunParts Run::perform() {
         for (const auto& child : {profiler_.get(), profiler_end_.get(), worker_.get(), peer_.get()})
             if (child)
                 child->end();
-        context_.last_traffic_ns = now_ns();
+        await_departure();
         context_.control_packets_pending = 0;
     }
     RunParts parts{.document = document(failure), .failure = failure};
@@ -513,10 +518,11 @@ void Run::note_movement() {
     delta_.after.reset(); // taken before this movement
 }
 
-// Nothing: the kernel does not tell.
-std::optional<std::uint64_t> Run::bytes_moved() const {
-    std::uint64_t sum = 0;
+// Both ends of the parties' connections to the broker. Nothing: the kernel does not tell.
+std::optional<std::vector<machine::TcpSocket>> Run::party_sockets() const {
+    std::vector<machine::TcpSocket> found;
     std::uint16_t seen_port = 0;
+    const std::uint16_t probe = context_.probe->local_port();
     for (const auto& listener : {context_.broker.plain(), context_.broker.tls()}) {
         if (!listener || listener->port == seen_port)
             continue;
@@ -524,12 +530,38 @@ std::optional<std::uint64_t> Run::bytes_moved() const {
         const auto sockets = machine::sockets_at_port(listener->port);
         if (!sockets)
             return std::nullopt;
-        const std::uint16_t probe = context_.probe->local_port();
-        for (const machine::TcpSocket& socket : *sockets)
-            if (socket.local_port != probe && socket.remote_port != probe)
-                sum += socket.bytes_sent + socket.bytes_received;
+        std::ranges::copy_if(*sockets, std::back_inserter(found),
+                             [&](const machine::TcpSocket& socket) {
+                                 return socket.local_port != probe && socket.remote_port != probe;
+                             });
     }
+    return found;
+}
+
+std::optional<std::uint64_t> Run::bytes_moved() const {
+    const auto sockets = party_sockets();
+    if (!sockets)
+        return std::nullopt;
+    std::uint64_t sum = 0;
+    for (const machine::TcpSocket& socket : *sockets)
+        sum += socket.bytes_sent + socket.bytes_received;
     return sum;
+}
+
+// A broker that is behind reads on after its clients are gone. Once it has closed their connections, it has
+// read and counted all of them.
+void Run::await_departure() {
+    const auto is_connected = [](const machine::TcpSocket& socket) {
+        return socket.remote_port != 0 && socket.inode != 0; // neither listening nor in TIME_WAIT
+    };
+    const Nanoseconds deadline = now_ns() + kDepartureLimit;
+    while (has_counters() && now_ns() < deadline) {
+        const auto sockets = party_sockets();
+        if (!sockets || std::ranges::none_of(*sockets, is_connected) ||
+            supervisor_.wait_until(now_ns() + kQuietCheck))
+            break;
+    }
+    context_.last_traffic_ns = now_ns();
 }
 
 std::optional<Failure> Run::collect_reports() {
@@ -613,6 +645,8 @@ std::optional<Failure> Run::await_profiler() {
 // What comes now is no longer part of the experiment: a client that cannot leave is noted, no more.
 void Run::finish() {
     supervisor_.set_phase("finish");
+    // What moved after the last reading is in no count of this run, and must not get into the next one's.
+    const bool holds = delta_.after && delta_.after->is_fresh && moved_ && bytes_moved() == moved_;
     for (Child* child : {worker_.get(), peer_.get()})
         if (child) {
             child->expect_end();
@@ -620,9 +654,12 @@ void Run::finish() {
         }
     finish_one(worker_.get(), client_);
     finish_one(peer_.get(), peer_document_);
-    context_.last_traffic_ns = now_ns();
-    if (delta_.after && delta_.after->is_fresh)
+    if (holds) {
         context_.baseline = delta_.after;
+        context_.last_traffic_ns = now_ns();
+    } else {
+        await_departure();
+    }
     context_.control_packets_pending = request_.worker.connections + (peer_ ? 1 : 0);
     worker_.reset();
     peer_.reset();

@@ -513,6 +513,15 @@ TEST_CASE("the broker's ceiling is a rate, and the run after it counts only itse
     CHECK(delta(parts, "publish_received") == 10);
 }
 
+TEST_CASE("what a client sends after the last reading is not in the next run's count") {
+    Fixture fixture("publish=0:10+");
+    (void)fixture.run(fixture.publish(0));
+    fixture.set_habit("publish=1:10");
+    const RunParts parts = fixture.run(fixture.publish(1));
+    require_good(parts);
+    CHECK(delta(parts, "publish_received") == 10);
+}
+
 TEST_CASE("nothing stays behind when mqcore itself is killed") {
     const auto folder = scratch();
     const std::filesystem::path bin = mqcore::tests::build_folder() / "bin";

@@ -4,6 +4,7 @@
 //   kill stop close silent garbage exit0 exit3 fail emfile linger
 //                       at a verb; all else is answered well
 //   publish=QOS:COUNT   connects to the broker and publishes so many messages when driven
+//   publish=QOS:COUNT+  the same, and goes on at QoS 0 from its report until it is told to finish
 //   environment         says what it was started with
 //   grandchild          leaves a process of its own behind
 //   deaf                ignores SIGTERM
@@ -181,6 +182,7 @@ class Party {
         } else if (verb == "drive") {
             drive(measure::schedule_from_json(order.at("schedule")));
         } else if (verb == "finish") {
+            going_on_ = {};
             if (is_publishing())
                 publisher_.disconnect();
             say({{"event", "finished"}, {"misuse", JsonArray{}}});
@@ -219,6 +221,11 @@ class Party {
         say({{"event", "driven"},
              {"report", JsonObject{{"send", JsonObject{{"sent", sent}, {"completed", sent}}},
                                    {"receive", nullptr}}}});
+        if (habit_.ends_with('+'))
+            going_on_ = std::jthread([this](const std::stop_token& stop) {
+                while (!stop.stop_requested())
+                    publisher_.publish("t", std::string(64, 'x'), 0, 0);
+            });
     }
 
     bool is_publishing() const { return habit_.starts_with("publish="); }
@@ -232,6 +239,7 @@ class Party {
     std::optional<measure::SharedPage> page_;
     Json spec_;
     Publisher publisher_;
+    std::jthread going_on_;
 };
 
 // Everything that a child can see of how it was started.
