@@ -465,6 +465,8 @@ asio::ssl::context tls_context(const Run& run, Driver& driver) {
 
 void Driver::connect(Run run) {
     run.refuse_options();
+    if (!run.is_v5())
+        throw Failure(MQCORE_UNSUPPORTED, "Boost.MQTT5 speaks MQTT 5 alone");
     failure_.reset();
     is_leaving_ = false;
     is_pump_posted_ = false;

@@ -475,6 +475,10 @@ static int32_t driver_connect(void* opaque, const mqcore_run* run) {
                  run->options[0].key);
         return fail(self, MQCORE_CONFIG, text);
     }
+    if (run->protocol != MQCORE_V311)
+        return fail(self, MQCORE_UNSUPPORTED, "MQTT-C speaks MQTT 3.1.1 alone");
+    if (run->ca_file)
+        return fail(self, MQCORE_UNSUPPORTED, "MQTT-C is built without TLS here");
     for (uint32_t i = 0; i < run->topic_count; ++i)
         if (strlen(run->topics[i]) > self->topic_bytes_max)
             self->topic_bytes_max = strlen(run->topics[i]);
