@@ -42,10 +42,7 @@ Verdict many_connections(Bench& bench) {
     traffic.connections = kConnections;
     return judge_each(
         bench, publish_combinations(bench.claims()), traffic,
-        [](Bench& on, const Traffic& spread) -> Verdict {
-            const Exchange exchange = publish(on, spread);
-            if (!exchange.step)
-                return verdict_of(*exchange.step.trouble);
+        published([](const Exchange& exchange, const Traffic&) -> Verdict {
             for (std::uint32_t index = 0; index < kConnections; ++index) {
                 const std::string id =
                     index == 0 ? "mqcore-check" : fmt::format("mqcore-check-{}", index);
@@ -60,7 +57,7 @@ Verdict many_connections(Bench& bench) {
                                             id, found, due));
             }
             return pass();
-        },
+        }),
         "it does not claim to publish");
 }
 
@@ -86,10 +83,7 @@ Verdict receive_maximum(Bench& bench) {
 Verdict no_filter_index(Bench& bench) {
     return judge_each(
         bench, subscribe_combinations(bench.claims()), {},
-        [](Bench& on, const Traffic& one) -> Verdict {
-            const Exchange exchange = receive(on, one);
-            if (!exchange.step)
-                return verdict_of(*exchange.step.trouble);
+        received([](const Exchange& exchange, const Traffic&) -> Verdict {
             const std::uint64_t total = number(exchange.arrivals(), "total");
             const std::uint64_t without = number(exchange.arrivals(), "catch_all");
             return without == total
@@ -98,7 +92,7 @@ Verdict no_filter_index(Bench& bench) {
                              "{} of {} messages came with the index of a filter, and it "
                              "does not claim 'filter-callbacks'",
                              total - without, total));
-        },
+        }),
         "it does not claim to subscribe");
 }
 
@@ -110,10 +104,7 @@ Verdict filter_index_right(Bench& bench) {
     traffic.filters = {"mqcore/check/a", "mqcore/check/b/#"};
     return judge_each(
         bench, subscribe_combinations(bench.claims()), traffic,
-        [](Bench& on, const Traffic& two) -> Verdict {
-            const Exchange exchange = receive(on, two);
-            if (!exchange.step)
-                return verdict_of(*exchange.step.trouble);
+        received([](const Exchange& exchange, const Traffic&) -> Verdict {
             const std::uint64_t sent = number(part(exchange.neighbour, "send"), "sent");
             const Json by_filter = part(exchange.arrivals(), "by_filter");
             const std::uint64_t first = number(by_filter, "0"), second = number(by_filter, "1");
@@ -122,7 +113,7 @@ Verdict filter_index_right(Bench& bench) {
                                         "filter, each in turn was for one of them",
                                         first, second, sent));
             return pass();
-        },
+        }),
         "it does not claim to subscribe");
 }
 
@@ -142,17 +133,14 @@ Verdict publish_properties(Bench& bench) {
                           .user = {{"unit", "kelvin"}, {"unit", "again"}}};
     return judge_each(
         bench, v5_publish_combinations(bench.claims()), traffic,
-        [](Bench& on, const Traffic& with) -> Verdict {
-            const Exchange exchange = publish(on, with);
-            if (!exchange.step)
-                return verdict_of(*exchange.step.trouble);
+        published([](const Exchange& exchange, const Traffic&) -> Verdict {
             const std::uint64_t found = number(exchange.arrivals(), "with_properties");
             return found == exchange.sent()
                        ? pass()
                        : fail(fmt::format("{} of {} messages carried the properties that the run "
                                           "asks for",
                                           found, exchange.sent()));
-        },
+        }),
         "it does not claim to publish over MQTT 5");
 }
 
@@ -163,10 +151,7 @@ Verdict topic_alias(Bench& bench) {
     traffic.topic_alias = 1;
     return judge_each(
         bench, v5_publish_combinations(bench.claims()), traffic,
-        [](Bench& on, const Traffic& with) -> Verdict {
-            const Exchange exchange = publish(on, with);
-            if (!exchange.step)
-                return verdict_of(*exchange.step.trouble);
+        published([](const Exchange& exchange, const Traffic&) -> Verdict {
             const std::uint64_t found = number(exchange.served, "with_topic_alias");
             const std::uint64_t empty = number(exchange.served, "with_empty_topic");
             if (found == exchange.sent() && empty + 1 == exchange.sent())
@@ -174,7 +159,7 @@ Verdict topic_alias(Bench& bench) {
             return fail(fmt::format("of {} messages {} carried the alias and {} an empty topic: "
                                     "each has the alias, and all but the first an empty topic",
                                     exchange.sent(), found, empty));
-        },
+        }),
         "it does not claim to publish over MQTT 5");
 }
 

@@ -179,6 +179,20 @@ Verdict judge_each(Bench& bench, const std::vector<Combination>& combinations, T
     return worst;
 }
 
+namespace {
+
+Judge exchanged(Exchange (*exchange)(Bench&, const Traffic&), ExchangeJudge judge) {
+    return [exchange, judge = std::move(judge)](Bench& bench, const Traffic& traffic) -> Verdict {
+        const Exchange done = exchange(bench, traffic);
+        return done.step ? judge(done, traffic) : verdict_of(*done.step.trouble);
+    };
+}
+
+} // namespace
+
+Judge published(ExchangeJudge judge) { return exchanged(publish, std::move(judge)); }
+Judge received(ExchangeJudge judge) { return exchanged(receive, std::move(judge)); }
+
 Verdict verdict_of(const Trouble& trouble) { return {trouble.outcome, trouble.text}; }
 
 } // namespace mqcore::conformance

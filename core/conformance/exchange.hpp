@@ -66,6 +66,11 @@ using Judge = std::function<Verdict(Bench& bench, const Traffic& traffic)>;
 Verdict judge_each(Bench& bench, const std::vector<Combination>& combinations, Traffic traffic,
                    const Judge& judge, std::string_view lacks);
 
+// Judges that publish(), or receive(), and look at an exchange that went through; trouble is the verdict by itself.
+using ExchangeJudge = std::function<Verdict(const Exchange& exchange, const Traffic& traffic)>;
+Judge published(ExchangeJudge judge);
+Judge received(ExchangeJudge judge);
+
 // The verdict of a step that ended in trouble.
 Verdict verdict_of(const Trouble& trouble);
 

@@ -32,35 +32,29 @@ std::vector<Combination> acknowledged(std::vector<Combination> combinations) {
 }
 
 Verdict done_exactly_once(Bench& bench) {
-    return judge_each(
-        bench, publish_combinations(bench.claims()), {},
-        [](Bench& on, const Traffic& traffic) -> Verdict {
-            const Exchange exchange = publish(on, traffic);
-            if (!exchange.step)
-                return verdict_of(*exchange.step.trouble);
-            for (const std::string_view rule : {"done-twice", "done-unknown-slot"})
-                if (const std::string breach = exchange.step.misuse(rule); !breach.empty())
-                    return fail(breach);
-            if (exchange.sent() == 0)
-                return fail("drive() took no message");
-            if (exchange.failed() > 0)
-                return fail(fmt::format("{} of {} messages were completed as failed",
-                                        exchange.failed(), exchange.sent()));
-            if (exchange.unfinished() > 0)
-                return fail(fmt::format("{} of {} messages were never completed",
-                                        exchange.unfinished(), exchange.sent()));
-            return pass();
-        },
-        kNoPublish);
+    return judge_each(bench, publish_combinations(bench.claims()), {},
+                      published([](const Exchange& exchange, const Traffic&) -> Verdict {
+                          for (const std::string_view rule : {"done-twice", "done-unknown-slot"})
+                              if (const std::string breach = exchange.step.misuse(rule);
+                                  !breach.empty())
+                                  return fail(breach);
+                          if (exchange.sent() == 0)
+                              return fail("drive() took no message");
+                          if (exchange.failed() > 0)
+                              return fail(fmt::format("{} of {} messages were completed as failed",
+                                                      exchange.failed(), exchange.sent()));
+                          if (exchange.unfinished() > 0)
+                              return fail(fmt::format("{} of {} messages were never completed",
+                                                      exchange.unfinished(), exchange.sent()));
+                          return pass();
+                      }),
+                      kNoPublish);
 }
 
 Verdict publishes_all(Bench& bench) {
     return judge_each(
         bench, publish_combinations(bench.claims()), {},
-        [](Bench& on, const Traffic& traffic) -> Verdict {
-            const Exchange exchange = publish(on, traffic);
-            if (!exchange.step)
-                return verdict_of(*exchange.step.trouble);
+        published([](const Exchange& exchange, const Traffic& traffic) -> Verdict {
             const Json arrivals = exchange.arrivals();
             const std::uint64_t total = number(arrivals, "total");
             const std::uint64_t doubled = number(part(arrivals, "ledger"), "duplicates");
@@ -78,7 +72,7 @@ Verdict publishes_all(Bench& bench) {
                 return fail(
                     fmt::format("drive() took {} messages, {} arrived", exchange.sent(), total));
             return pass();
-        },
+        }),
         kNoPublish);
 }
 
@@ -87,26 +81,20 @@ Verdict done_not_early(Bench& bench) {
     traffic.behaviour.puback = measure::PubackAnswer::withhold;
     return judge_each(
         bench, acknowledged(publish_combinations(bench.claims())), traffic,
-        [](Bench& on, const Traffic& withheld) -> Verdict {
-            const Exchange exchange = publish(on, withheld);
-            if (!exchange.step)
-                return verdict_of(*exchange.step.trouble);
+        published([](const Exchange& exchange, const Traffic&) -> Verdict {
             if (exchange.completed() > 0)
                 return fail(fmt::format("{} of {} messages were completed, and the server has not "
                                         "acknowledged any",
                                         exchange.completed(), exchange.sent()));
             return pass();
-        },
+        }),
         "it does not claim to publish above QoS 0");
 }
 
 Verdict receives_all(Bench& bench) {
     return judge_each(
         bench, subscribe_combinations(bench.claims()), {},
-        [](Bench& on, const Traffic& traffic) -> Verdict {
-            const Exchange exchange = receive(on, traffic);
-            if (!exchange.step)
-                return verdict_of(*exchange.step.trouble);
+        received([](const Exchange& exchange, const Traffic&) -> Verdict {
             const std::uint64_t delivered = number(part(exchange.neighbour, "send"), "sent");
             const Json arrivals = exchange.arrivals();
             const std::uint64_t total = number(arrivals, "total");
@@ -116,7 +104,7 @@ Verdict receives_all(Bench& bench) {
                 return fail(
                     fmt::format("{} messages were sent to it, it reported {}", delivered, total));
             return pass();
-        },
+        }),
         kNoSubscribe);
 }
 
@@ -264,32 +252,26 @@ Verdict shape_as_declared(Bench& bench) {
     traffic.behaviour.puback = measure::PubackAnswer::withhold;
     Verdict filled = judge_each(
         bench, at_highest_qos(acknowledged(publish_combinations(bench.claims()))), traffic,
-        [](Bench& on, const Traffic& withheld) -> Verdict {
-            const Exchange exchange = publish(on, withheld);
-            if (!exchange.step)
-                return verdict_of(*exchange.step.trouble);
+        published([](const Exchange& exchange, const Traffic& withheld) -> Verdict {
             if (exchange.sent() < withheld.window)
                 return fail(fmt::format("with {} messages in flight allowed it took {} and waited",
                                         withheld.window, exchange.sent()));
             return pass();
-        },
+        }),
         "it does not claim to publish above QoS 0");
     if (filled.outcome != Outcome::pass || bench.claims().shape != MQCORE_SHAPE_AWAITED)
         return filled;
     // A coroutine goes on where it awaited its publish: on the thread of the loop.
     return judge_each(
         bench, at_highest_qos(acknowledged(publish_combinations(bench.claims()))), {},
-        [](Bench& on, const Traffic& plain) -> Verdict {
-            const Exchange exchange = publish(on, plain);
-            if (!exchange.step)
-                return verdict_of(*exchange.step.trouble);
+        published([](const Exchange& exchange, const Traffic&) -> Verdict {
             const std::uint64_t elsewhere = number(exchange.conduct, "completed_elsewhere");
             return elsewhere == 0
                        ? pass()
                        : fail(fmt::format("its shape is 'awaited', and {} of {} messages were "
                                           "completed on another thread than drive()'s",
                                           elsewhere, exchange.sent()));
-        },
+        }),
         kNoPublish);
 }
 
@@ -300,26 +282,23 @@ Verdict sends_when_due(Bench& bench) {
     traffic.rate = 500;
     traffic.window_ns = 200 * kMillisecond;
     std::string told;
-    Verdict verdict = judge_each(
-        bench, at_highest_qos(publish_combinations(bench.claims())), traffic,
-        [&](Bench& on, const Traffic& paced) -> Verdict {
-            const Exchange exchange = publish(on, paced);
-            if (!exchange.step)
-                return verdict_of(*exchange.step.trouble);
-            const auto lag =
-                measure::Histogram::from_json(part(part(exchange.report, "send"), "lag"));
-            if (!lag || lag->count() == 0)
-                return fail("it took no message that was due");
-            const Nanoseconds median = lag->quantile(0.5).value_or(0);
-            told = fmt::format("lag at {} messages/s: p50 {} µs, p99 {} µs", *paced.rate,
-                               median / 1000, lag->quantile(0.99).value_or(0) / 1000);
-            return median <= kLimit
-                       ? pass()
-                       : fail(fmt::format("half of the messages were taken more than {} "
-                                          "ms after they were due",
-                                          median / kMillisecond));
-        },
-        kNoPublish);
+    Verdict verdict =
+        judge_each(bench, at_highest_qos(publish_combinations(bench.claims())), traffic,
+                   published([&](const Exchange& exchange, const Traffic& paced) -> Verdict {
+                       const auto lag = measure::Histogram::from_json(
+                           part(part(exchange.report, "send"), "lag"));
+                       if (!lag || lag->count() == 0)
+                           return fail("it took no message that was due");
+                       const Nanoseconds median = lag->quantile(0.5).value_or(0);
+                       told = fmt::format("lag at {} messages/s: p50 {} µs, p99 {} µs", *paced.rate,
+                                          median / 1000, lag->quantile(0.99).value_or(0) / 1000);
+                       return median <= kLimit
+                                  ? pass()
+                                  : fail(fmt::format("half of the messages were taken more than {} "
+                                                     "ms after they were due",
+                                                     median / kMillisecond));
+                   }),
+                   kNoPublish);
     if (verdict.outcome == Outcome::pass)
         verdict.detail = told;
     return verdict;
@@ -394,10 +373,7 @@ Verdict stops_in_time(Bench& bench) {
     traffic.drain_ns = 0;
     return judge_each(
         bench, publish_combinations(bench.claims()), traffic,
-        [](Bench& on, const Traffic& full) -> Verdict {
-            const Exchange exchange = publish(on, full);
-            if (!exchange.step)
-                return verdict_of(*exchange.step.trouble);
+        published([](const Exchange& exchange, const Traffic&) -> Verdict {
             const Nanoseconds returned = number(exchange.report, "returned_ns");
             const Nanoseconds late = returned - std::min(returned, exchange.schedule.end());
             if (late > kSecond)
@@ -407,7 +383,7 @@ Verdict stops_in_time(Bench& bench) {
                 return {Outcome::warning,
                         fmt::format("drive() returned {} ms after the end", late / kMillisecond)};
             return pass();
-        },
+        }),
         kNoPublish);
 }
 
