@@ -25,10 +25,6 @@ using support::JsonObject;
 using support::Nanoseconds;
 using support::Result;
 
-// An invalid run says nothing about the client, so it is tried once more; both attempts are stored. Under a
-// profiler a second one would write over what the first left.
-std::uint32_t attempts_of(const CampaignOptions& options) { return options.profiling ? 1 : 2; }
-
 // The receive offer leaves the broker this much of what it can carry, so that it is not the first limit.
 constexpr double kOfferShare = 0.9;
 constexpr measure::Schedule kCeilingSchedule{.start_ns = 0,
@@ -59,8 +55,9 @@ std::string name_of(const CampaignOptions& options) {
 class Campaign {
   public:
     Campaign(const CampaignOptions& options, Watcher& watcher, std::optional<ResultStore> resumed)
-        : options_(options), watcher_(watcher), attempts_max_(attempts_of(options)),
-          is_resumed_(resumed), store_(std::move(resumed)) {}
+        : options_(options), watcher_(watcher),
+          attempts_max_(attempts_max(options.profiling.has_value())), is_resumed_(resumed),
+          store_(std::move(resumed)) {}
 
     Result<CampaignOutcome> run();
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 #include <sstream>
 
 namespace mqcore::campaign {
@@ -42,13 +43,20 @@ JsonObject claims_json(const driver::Claims& claims) {
             {"qos0_completion", driver::name_of_qos0_completion(claims.qos0_completion)}};
 }
 
-Result<Json> client_json(const driver::Descriptor& client, const ClientSetup& setup) {
+// `linked` by the library: clients of one host or driver share it, and reading it again takes as long.
+using LinkedHashes = std::map<fs::path, JsonObject>;
+
+Result<Json> client_json(const driver::Descriptor& client, const ClientSetup& setup,
+                         LinkedHashes& linked) {
     Result<JsonObject> hashes = hashes_of_driver(client);
     if (!hashes)
         return std::move(hashes).error();
-    Result<JsonObject> linked = hashes_of_linked(client);
-    if (!linked)
-        return std::move(linked).error();
+    if (!linked.contains(client.library_file)) {
+        Result<JsonObject> found = hashes_of_linked(client);
+        if (!found)
+            return std::move(found).error();
+        linked[client.library_file] = std::move(*found);
+    }
     JsonObject options;
     for (const auto& [key, value] : setup.options)
         options[key] = value;
@@ -73,7 +81,7 @@ Result<Json> client_json(const driver::Descriptor& client, const ClientSetup& se
                    {"contract", contract_of(client, *hashes)},
                    {"claims", claims_json(client.claims)},
                    {"files", std::move(*hashes)},
-                   {"linked", std::move(*linked)},
+                   {"linked", linked[client.library_file]},
                    {"environment", setup.environment_facts},
                    {"options", std::move(options)}});
 }
@@ -192,8 +200,9 @@ Result<JsonObject> new_manifest(const CampaignOptions& options, const machine::M
         scenarios.push_back(scenario_json(options.scenarios[i], names[i]));
     for (const scenario::Point& point : options.plan.points)
         points.push_back(to_json(point));
+    LinkedHashes linked;
     for (const driver::Descriptor& client : options.plan.clients) {
-        Result<Json> json = client_json(client, options.setups.at(client.id));
+        Result<Json> json = client_json(client, options.setups.at(client.id), linked);
         if (!json)
             return std::move(json).error();
         clients.push_back(std::move(*json));

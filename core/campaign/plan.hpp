@@ -24,6 +24,10 @@ struct PlannedRun {
     std::uint32_t run = 1;  // from 1
 };
 
+// An invalid run says nothing about the client, so it is tried once more; both attempts are stored. Under a
+// profiler a second one would write over what the first left.
+constexpr std::uint32_t attempts_max(bool is_profiled) { return is_profiled ? 1 : 2; }
+
 struct Plan {
     std::vector<scenario::Point> points;
     std::vector<driver::Descriptor> clients;

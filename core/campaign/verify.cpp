@@ -1,5 +1,6 @@
 #include "campaign/verify.hpp"
 
+#include "campaign/plan.hpp"
 #include "verdict/judge.hpp"
 
 #include <algorithm>
@@ -214,7 +215,7 @@ Node Verifier::ceiling_of(Node spec) const {
 
 // An invalid run is tried once more, and nothing else is.
 void Verifier::check_attempts(bool is_finished) {
-    const std::uint64_t most = Node(&campaign_.manifest)["profiler"] ? 1 : 2;
+    const std::uint64_t most = attempts_max(bool(Node(&campaign_.manifest)["profiler"]));
     std::map<std::string, std::map<std::uint64_t, const Json*>> by_run;
     for (const Json& document : campaign_.runs) {
         const Node run(&document);
