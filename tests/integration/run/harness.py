@@ -78,6 +78,14 @@ def alive(pids: dict[int, str]) -> dict[int, str]:
     return left
 
 
+def needs_environment(client: str) -> None:
+    """Makes it where this build's tests keep theirs; skips the test, or its whole class, where it cannot be made."""
+    os.environ.setdefault("MQCORE_ENVIRONMENTS", str(BUILD / "test-environments"))
+    made = subprocess.run([str(MQCORE), "envs", "sync", "--clients", client], capture_output=True, text=True)
+    if made.returncode:
+        raise unittest.SkipTest(f"no environment for {client}: {made.stderr.strip()}")
+
+
 class RunningMqcore:
     """One `mqcore run` under way."""
 

@@ -9,7 +9,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from harness import BUILD, MQCORE, SOURCE, MqcoreTest
+from harness import MQCORE, SOURCE, MqcoreTest, needs_environment
 
 BLOCK = re.compile(r"(?:^`(?P<file>[^`\n]+)`:\n\n)?^```(?P<form>\w+)\n(?P<text>.*?)^```$",
                    re.MULTILINE | re.DOTALL)
@@ -109,11 +109,7 @@ class PythonProjects(ProjectTest):
 
     @classmethod
     def setUpClass(cls) -> None:
-        os.environ.setdefault("MQCORE_ENVIRONMENTS", str(BUILD / "test-environments"))
-        made = subprocess.run([str(MQCORE), "envs", "sync", "--clients", "paho"],
-                              capture_output=True, text=True)
-        if made.returncode:
-            raise unittest.SkipTest(f"no package registry here: {made.stderr.strip()}")
+        needs_environment("paho")
 
     def test_each_skeleton_works_untouched(self) -> None:
         for shape, test in {"sync": "./test.sh", "nowait": "./build.sh && mqcore check-driver .",

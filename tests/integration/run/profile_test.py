@@ -8,7 +8,7 @@ import subprocess
 import unittest
 import venv
 
-from harness import BUILD, MQCORE, SOURCE, MqcoreTest
+from harness import BUILD, SOURCE, MqcoreTest, needs_environment
 
 POINT = "pub_qos1_max"
 CORE = str(SOURCE / "scenarios" / "core.toml")
@@ -87,7 +87,7 @@ class Profiles(MqcoreTest):
         self.assertIn("libpaho-mqtt3as.so", self.artifact("report.txt"))
 
     def test_py_spy_names_the_functions_of_a_python_client(self) -> None:
-        self.needs_environment()
+        needs_environment("paho")
         tools = BUILD / "test-tools"
         if not shutil.which("py-spy") and not (tools / "bin" / "py-spy").exists():
             venv.create(tools, clear=True, with_pip=True)
@@ -110,7 +110,7 @@ class Profiles(MqcoreTest):
             self.assertEqual((code, out), (3, ""), err)
             self.assertIn(f"{tool} is not here\n", err)
             self.assertIn(hint, err)
-        self.needs_environment()
+        needs_environment("paho")
         code, out, err = self.profile("paho", "tachyon")
         if code != 0:  # a CPython before 3.15
             self.assertEqual((code, out), (3, ""), err)
@@ -128,13 +128,6 @@ class Profiles(MqcoreTest):
             self.assertEqual((code, out), (2, ""), err)
             self.assertIn(says, err)
             self.assertFalse((self.folder / "out").exists())
-
-    def needs_environment(self) -> None:
-        os.environ.setdefault("MQCORE_ENVIRONMENTS", str(BUILD / "test-environments"))
-        made = subprocess.run([str(MQCORE), "envs", "sync", "--clients", "paho"],
-                              capture_output=True, text=True)
-        if made.returncode:
-            self.skipTest(f"no environment for paho: {made.stderr.strip()}")
 
 
 if __name__ == "__main__":

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import unittest
 
-from harness import BUILD, MQCORE, SOURCE, MqcoreTest
+from harness import SOURCE, MqcoreTest, needs_environment
 
 OLDER = "2.0.0"  # a release of paho-mqtt before the locked one
 
@@ -15,11 +14,7 @@ OLDER = "2.0.0"  # a release of paho-mqtt before the locked one
 class Variants(MqcoreTest):
     @classmethod
     def setUpClass(cls) -> None:
-        os.environ.setdefault("MQCORE_ENVIRONMENTS", str(BUILD / "test-environments"))
-        made = subprocess.run([str(MQCORE), "envs", "sync", "--clients", "paho"],
-                              capture_output=True, text=True)
-        if made.returncode:
-            raise unittest.SkipTest(f"no environment for paho: {made.stderr.strip()}")
+        needs_environment("paho")
 
     def mqcore(self, *arguments: str) -> tuple[int, str, str]:
         return self.start(*arguments).finish(300)
