@@ -14,6 +14,7 @@
 #include <CLI/Option.hpp>
 #include <algorithm>
 #include <fmt/format.h>
+#include <functional>
 
 namespace mqcore::cli {
 namespace {
@@ -24,6 +25,16 @@ using Words = std::vector<Word>;
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 // ---- words that only this place knows ----
+
+// A word of each entry, with its explanation, by members of it.
+template <class Entries, class Text, class Help>
+Words words_of(const Entries& entries, Text text, Help help) {
+    Words words;
+    for (const auto& entry : entries)
+        words.push_back(
+            {std::string(std::invoke(text, entry)), std::string(std::invoke(help, entry))});
+    return words;
+}
 
 Words clients(const std::vector<std::string>&) {
     Words words;
@@ -37,10 +48,7 @@ Words clients(const std::vector<std::string>&) {
 }
 
 Words profiles(const std::vector<std::string>&) {
-    Words words;
-    for (const scenario::Profile& profile : scenario::profiles())
-        words.push_back({std::string(profile.name), std::string(profile.help)});
-    return words;
+    return words_of(scenario::profiles(), &scenario::Profile::name, &scenario::Profile::help);
 }
 
 std::vector<scenario::Scenario> scenarios_in(const std::vector<std::string>& files) {
@@ -70,17 +78,12 @@ Words shipped_points(const std::vector<std::string>&) {
 }
 
 Words profilers(const std::vector<std::string>&) {
-    Words words;
-    for (const machine::Profiler& profiler : machine::profilers())
-        words.push_back({std::string(profiler.name), std::string(profiler.shows)});
-    return words;
+    return words_of(machine::profilers(), &machine::Profiler::name, &machine::Profiler::shows);
 }
 
 Words checks(const std::vector<std::string>&) {
-    Words words;
-    for (const conformance::CheckText& check : conformance::all_checks())
-        words.push_back({std::string(check.id), std::string(check.says)});
-    return words;
+    return words_of(conformance::all_checks(), &conformance::CheckText::id,
+                    &conformance::CheckText::says);
 }
 
 Words explainable(const std::vector<std::string>&) {
@@ -91,18 +94,12 @@ Words explainable(const std::vector<std::string>&) {
 }
 
 Words metrics(const std::vector<std::string>&) {
-    Words words;
-    for (const verdict::MetricEntry& entry : verdict::metrics())
-        words.push_back({entry.id, entry.title});
-    return words;
+    return words_of(verdict::metrics(), &verdict::MetricEntry::id, &verdict::MetricEntry::title);
 }
 
 Words languages(const std::vector<std::string>&) {
-    Words words;
-    if (const auto found = driver::languages_in(Installation::find().templates()))
-        for (const driver::Language& language : *found)
-            words.push_back({language.id, language.summary});
-    return words;
+    const auto found = driver::languages_in(Installation::find().templates());
+    return found ? words_of(*found, &driver::Language::id, &driver::Language::summary) : Words();
 }
 
 Words shapes(const std::vector<std::string>&) {
