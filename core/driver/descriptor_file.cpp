@@ -40,11 +40,6 @@ std::vector<Variant> read_variants(const TomlValue& root, DiagnosticList& diagno
 bool is_of_newer_minor(const TomlValue& root);
 void leave_out_what_is_newer(TomlValue& root, DiagnosticList& diagnostics);
 
-std::string text_of(const CheckedTable& table, std::string_view key) {
-    const CheckedValue* value = table.find(key);
-    return value ? value->text : "";
-}
-
 CheckedTable check(const Parsed& parsed, const support::Schema& schema, std::string_view name,
                    DiagnosticList& diagnostics) {
     const TomlMember* member = parsed.root->find(name);
@@ -91,9 +86,9 @@ ReadHost read_host(const std::filesystem::path& folder) {
     read.diagnostics = diagnostics.in_file_order();
     if (support::has_error(read.diagnostics))
         return read;
-    Host host{.id = text_of(table, "id"),
+    Host host{.id = table.text("id"),
               .folder = folder,
-              .library_file = folder / text_of(table, "file"),
+              .library_file = folder / table.text("file"),
               .environment = {}};
     if (const CheckedValue* command = table.find("environment"))
         for (const std::string& word : command->words) {
@@ -180,9 +175,8 @@ std::uint32_t value_of(std::span<const ClaimName> names, std::string_view wanted
 std::uint32_t bits_of(const CheckedTable& claims, std::string_view key,
                       std::span<const ClaimName> names) {
     std::uint32_t bits = 0;
-    if (const CheckedValue* value = claims.find(key))
-        for (const std::string& word : value->words)
-            bits |= value_of(names, word);
+    for (const std::string& word : claims.words(key))
+        bits |= value_of(names, word);
     return bits;
 }
 
@@ -202,30 +196,30 @@ Descriptor descriptor_from(const CheckedTable& driver, const CheckedTable& claim
     if (!has_file && !has_host && driver.where.line > 0)
         diagnostics.error(driver.where, "[driver] has neither 'file' nor 'host'",
                           "write file = \"ID.so\", or host = \"python\" for a driver of that host");
-    Descriptor descriptor{.id = text_of(driver, "id"),
-                          .driver_id = text_of(driver, "id"),
-                          .library = text_of(driver, "library"),
-                          .summary = text_of(driver, "summary"),
-                          .abi = text_of(driver, "abi"),
-                          .library_version = text_of(driver, "library_version"),
-                          .package = text_of(driver, "package"),
+    Descriptor descriptor{.id = driver.text("id"),
+                          .driver_id = driver.text("id"),
+                          .library = driver.text("library"),
+                          .summary = driver.text("summary"),
+                          .abi = driver.text("abi"),
+                          .library_version = driver.text("library_version"),
+                          .package = driver.text("package"),
                           .folder = folder,
                           .library_file = {},
-                          .host = text_of(driver, "host"),
+                          .host = driver.text("host"),
                           .host_folder = {},
                           .is_harness_floor = driver.find("floor") && driver.find("floor")->boolean,
                           .claims = {}};
     if (descriptor.host.empty())
-        descriptor.library_file = folder / text_of(driver, "file");
+        descriptor.library_file = folder / driver.text("file");
     const CheckedValue* max_window = claims.find("max_window");
     descriptor.claims = {
-        .shape = value_of(kShapeNames, text_of(driver, "shape")),
+        .shape = value_of(kShapeNames, driver.text("shape")),
         .protocols = bits_of(claims, "protocols", kProtocolNames),
         .publish_qos = qos_bits_of(claims, "publish_qos"),
         .subscribe_qos = qos_bits_of(claims, "subscribe_qos"),
         .features = bits_of(claims, "features", kFeatureNames),
         .max_window = max_window ? static_cast<std::uint32_t>(max_window->integer) : 0,
-        .qos0_completion = value_of(kQos0CompletionNames, text_of(claims, "qos0_completion"))};
+        .qos0_completion = value_of(kQos0CompletionNames, claims.text("qos0_completion"))};
     if (const CheckedValue* publish = claims.find("publish_qos");
         publish && (descriptor.claims.publish_qos & MQCORE_QOS0) &&
         !claims.written.contains("qos0_completion"))

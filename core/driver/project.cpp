@@ -6,6 +6,7 @@
 #include "support/file.hpp"
 #include "support/schema.hpp"
 #include "support/subprocess.hpp"
+#include "support/text.hpp"
 #include "support/toml.hpp"
 
 #include <algorithm>
@@ -22,7 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using support::CheckedTable;
-using support::CheckedValue;
 using support::Error;
 using support::ErrorCode;
 using support::KeyType;
@@ -123,16 +123,6 @@ std::vector<ToolchainPart> missing_toolchain(const Language& language) {
 
 namespace {
 
-std::string text_of(const CheckedTable& table, std::string_view key) {
-    const CheckedValue* value = table.find(key);
-    return value ? value->text : "";
-}
-
-std::vector<std::string> texts_of(const CheckedTable& table, std::string_view key) {
-    const CheckedValue* value = table.find(key);
-    return value ? value->words : std::vector<std::string>{};
-}
-
 Result<Language> read_language(const fs::path& folder) {
     const fs::path file = folder / "template.toml";
     Result<std::string> content = support::read_file(file);
@@ -150,19 +140,19 @@ Result<Language> read_language(const fs::path& folder) {
                 const CheckedTable table =
                     support::check_table(member.value, schema.table("template"), "[template]",
                                          schema.all_keys, diagnostics);
-                language.summary = text_of(table, "summary");
-                language.shape = text_of(table, "shape");
-                language.driver_folder = text_of(table, "driver_folder");
-                language.packages = texts_of(table, "packages");
-                language.image = text_of(table, "image");
+                language.summary = table.text("summary");
+                language.shape = table.text("shape");
+                language.driver_folder = table.text("driver_folder");
+                language.packages = table.words("packages");
+                language.image = table.text("image");
             } else if (member.key == "toolchain") {
                 for (const support::TomlValue& item : member.value.items) {
                     const CheckedTable part =
                         support::check_table(item, schema.table("toolchain"), "[[toolchain]]",
                                              schema.all_keys, diagnostics);
-                    language.toolchain.push_back({.name = text_of(part, "name"),
-                                                  .command = texts_of(part, "command"),
-                                                  .get = text_of(part, "get")});
+                    language.toolchain.push_back({.name = part.text("name"),
+                                                  .command = part.words("command"),
+                                                  .get = part.text("get")});
                 }
             }
         }
@@ -225,9 +215,7 @@ std::string filled_in(std::string text, const NewProject& wanted, const Language
         {kTemplateId, wanted.id},
     };
     for (const auto& [placeholder, value] : replacements)
-        for (std::size_t at = 0; (at = text.find(placeholder, at)) != std::string::npos;
-             at += value.size())
-            text.replace(at, placeholder.size(), value);
+        text = support::replace_all(std::move(text), placeholder, value);
     return text;
 }
 

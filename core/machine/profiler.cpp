@@ -195,11 +195,8 @@ support::Result<std::string> version_of(const Profiler& profiler, const std::str
 }
 
 std::string filled(std::string text, std::span<const Filling> fillings) {
-    for (const auto& [place, value] : fillings) {
-        const std::string mark = fmt::format("{{{}}}", place);
-        for (std::size_t at = 0; (at = text.find(mark, at)) != text.npos; at += value.size())
-            text.replace(at, mark.size(), value);
-    }
+    for (const auto& [place, value] : fillings)
+        text = support::replace_all(std::move(text), fmt::format("{{{}}}", place), value);
     return text;
 }
 

@@ -5,6 +5,7 @@
 #include "session/broker_template.hpp"
 #include "session/tls_material.hpp"
 #include "support/file.hpp"
+#include "support/text.hpp"
 #include "support/unique_fd.hpp"
 
 #include <arpa/inet.h>
@@ -41,12 +42,6 @@ constexpr std::uint16_t kPlainPort = 1883, kTlsPort = 8883; // registered with I
 constexpr std::string_view kUrlForm =
     "write it as mqtt://HOST[:PORT] or mqtts://HOST[:PORT]; an IPv6 address stands in brackets: "
     "mqtt://[::1]:1883";
-
-std::string replaced(std::string text, std::string_view word, std::string_view by) {
-    for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += by.size())
-        text.replace(at, word.size(), by);
-    return text;
-}
 
 Result<std::uint16_t> free_port() {
     const UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -163,11 +158,11 @@ Result<ManagedBroker::Start> ManagedBroker::try_start(std::uint16_t plain_port,
                                                       std::uint16_t tls_port) {
     // Started as root, Mosquitto becomes the user 'mosquitto', which may not read a key of root's
     // with mode 0600; and a change of user would cancel its death with mqcore (spawn.cpp).
-    std::string config =
-        replaced(std::string(kBrokerTemplate), "@RUN_AS@", ::geteuid() == 0 ? "user root" : "");
-    config = replaced(std::move(config), "@PLAIN_PORT@", std::to_string(plain_port));
-    config = replaced(std::move(config), "@TLS_PORT@", std::to_string(tls_port));
-    config = replaced(std::move(config), "@FOLDER@", folder_.path().string());
+    std::string config = support::replace_all(std::string(kBrokerTemplate), "@RUN_AS@",
+                                              ::geteuid() == 0 ? "user root" : "");
+    config = support::replace_all(std::move(config), "@PLAIN_PORT@", std::to_string(plain_port));
+    config = support::replace_all(std::move(config), "@TLS_PORT@", std::to_string(tls_port));
+    config = support::replace_all(std::move(config), "@FOLDER@", folder_.path().string());
     const fs::path file = folder_.path() / "mosquitto.conf";
     if (auto written = support::write_file_atomically(file, config); !written)
         return written.error();

@@ -2,6 +2,7 @@
 
 #include "session/spawn.hpp"
 #include "support/file.hpp"
+#include "support/text.hpp"
 #include "support/unique_fd.hpp"
 
 #include <algorithm>
@@ -500,15 +501,14 @@ std::string log_tail(const std::filesystem::path& file, std::size_t lines) {
 }
 
 std::string without_personal_paths(std::string text) {
-    const auto replace = [&](const std::string& what, std::string_view by) {
-        for (std::size_t at = 0; what.size() > 1 && (at = text.find(what, at)) != std::string::npos;
-             at += by.size())
-            text.replace(at, what.size(), by);
-    };
     std::error_code ignored;
-    replace(std::filesystem::temp_directory_path(ignored).string() + "/", "…/");
-    if (const char* home = std::getenv("HOME"))
-        replace(home, "~");
+    const char* home = std::getenv("HOME");
+    const std::pair<std::string, std::string_view> places[] = {
+        {std::filesystem::temp_directory_path(ignored).string() + "/", "…/"},
+        {home ? home : "", "~"}};
+    for (const auto& [place, by] : places)
+        if (place.size() > 1) // "/" is everywhere
+            text = support::replace_all(std::move(text), place, by);
     return text;
 }
 

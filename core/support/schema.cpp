@@ -45,6 +45,16 @@ const CheckedValue* CheckedTable::find(std::string_view key) const {
     return found == values.end() ? nullptr : &found->second;
 }
 
+std::string CheckedTable::text(std::string_view key) const {
+    const CheckedValue* value = find(key);
+    return value ? value->text : std::string();
+}
+
+std::vector<std::string> CheckedTable::words(std::string_view key) const {
+    const CheckedValue* value = find(key);
+    return value ? value->words : std::vector<std::string>();
+}
+
 void check_top_level(const TomlValue& root, const Schema& schema, DiagnosticList& diagnostics) {
     std::vector<std::string> names;
     for (const SchemaTable& table : schema.tables)

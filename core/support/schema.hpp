@@ -101,6 +101,8 @@ struct CheckedTable {
     SourceRange where;                                       // of the table's header
 
     const CheckedValue* find(std::string_view key) const; // null: not there or refused
+    std::string text(std::string_view key) const;         // empty then
+    std::vector<std::string> words(std::string_view key) const;
 };
 
 // Findings about the top level: unknown tables, stray keys, wrong forms, missing required tables.

@@ -63,6 +63,13 @@ std::string brief(std::string_view text, std::size_t most) {
     return std::string(text);
 }
 
+std::string replace_all(std::string text, std::string_view what, std::string_view by) {
+    for (std::size_t at = 0; !what.empty() && (at = text.find(what, at)) != std::string::npos;
+         at += by.size())
+        text.replace(at, what.size(), by);
+    return text;
+}
+
 std::string format_bytes(std::uint64_t bytes) {
     constexpr std::uint64_t kKib = 1024;
     constexpr std::uint64_t kMib = kKib * kKib;

@@ -1,5 +1,5 @@
 #pragma once
-// Text for people: near misses and quantities.
+// Text: near misses, quantities, replacement.
 
 #include <cstdint>
 #include <optional>
@@ -16,6 +16,9 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
 // The text itself, or its start and U+2026 when it has more than `most` characters: a message
 // quotes what a person wrote, and that may be a megabyte.
 std::string brief(std::string_view text, std::size_t most = 64);
+
+// Every `what`, from left to right, as `by`; what came in is not looked at again. An empty `what` is nowhere.
+std::string replace_all(std::string text, std::string_view what, std::string_view by);
 
 // "256 B", "16 KiB", "1 MiB"; exact, never rounded: 20000 stays "20000 B".
 std::string format_bytes(std::uint64_t bytes);

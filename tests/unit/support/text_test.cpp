@@ -28,6 +28,13 @@ TEST_CASE("the nearest of two near words is taken") {
           "pub_qos0_max");
 }
 
+TEST_CASE("every occurrence is replaced, and what came in is not looked at again") {
+    REQUIRE(replace_all("a-b-c", "-", "--") == "a--b--c");
+    REQUIRE(replace_all("aaa", "aa", "b") == "ba");
+    REQUIRE(replace_all("{pid}", "{pid}", "") == "");
+    REQUIRE(replace_all("text", "", "x") == "text");
+}
+
 TEST_CASE("bytes are printed exactly") {
     CHECK(format_bytes(0) == "0 B");
     CHECK(format_bytes(256) == "256 B");
